@@ -31,7 +31,7 @@ OTHER = -m pytest --loop test -m "not scenario and not outage and not cloud" $(S
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 .SUFFIXES:
-.PHONY: help run quick test test-all test-others redis70 check fmt dashboard dashboard-dev screenshots soak bench lock clean $(VERSIONS:%=test-%)
+.PHONY: help run quick test test-all test-others redis70 prometheus check fmt reference dashboard dashboard-dev screenshots soak bench lock clean $(VERSIONS:%=test-%)
 
 help: ## Print this
 	@awk 'BEGIN { FS = ":.*## " } /^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' Makefile
@@ -49,6 +49,7 @@ test: .venv/.dev .venv/.npm dashboard/node_modules/.made ## Set up and run the t
 
 test-all: .venv/.dev .venv/.npm dashboard/node_modules/.made ## Run everything: every server, every scenario, every Python 3.11 to 3.14 found here
 	-@$(MAKE) --no-print-directory redis70
+	-@$(MAKE) --no-print-directory prometheus
 	$(run_loop)
 	+@$(MAKE) --no-print-directory test-others
 
@@ -73,9 +74,22 @@ check: .venv/.dev ## Lint, check format, types, imports and locks
 		! grep -n '://' $$lock || { echo "$$lock names a host."; exit 1; }; \
 	done
 
-fmt: .venv/.dev ## Format, and mend what ruff can mend
+fmt: .venv/.dev ## Format, and fix what ruff can fix
 	$(BIN)/ruff check --fix-only
 	$(BIN)/ruff format
+
+reference: .venv/.dev ## Make the generated pages of docs/reference anew, from the code
+	@mkdir -p build
+	$(BIN)/python tests/docs/command_page.py > build/cli.md && mv build/cli.md docs/reference/cli.md
+	$(BIN)/python -m tests.docs.api_page > build/api.md && mv build/api.md docs/reference/api.md
+	$(BIN)/python -m tests.docs.operations_page > build/operations.md && mv build/operations.md docs/reference/operations.md
+	$(BIN)/python -m tests.docs.monitoring_page > build/monitoring.md && mv build/monitoring.md docs/reference/monitoring.md
+	$(BIN)/python -m tests.docs.openapi_page > build/openapi.json && mv build/openapi.json docs/reference/openapi.json
+	$(BIN)/python -m tests.docs.http_page > build/http.md && mv build/http.md docs/reference/http.md
+	$(BIN)/python -m tests.docs.alerts_page > build/alerts.md && mv build/alerts.md docs/reference/alerts.md
+	$(BIN)/python -m tests.docs.rules_file
+	$(BIN)/python -m tests.docs.runbook_copies
+	$(BIN)/python -m tests.docs.dashboard_file
 
 dashboard: dashboard/node_modules/.made ## Build the dashboard into src/tenure/server/static, from docs/reference/openapi.json
 	cd dashboard && $(NODE) scripts/api-types.mjs ../docs/reference/openapi.json src/api/schema.ts
@@ -85,7 +99,7 @@ dashboard: dashboard/node_modules/.made ## Build the dashboard into src/tenure/s
 dashboard-dev: dashboard/node_modules/.made ## Show the dashboard as it is edited; TENURE_SERVER: the address of a `tenure serve`
 	cd dashboard && $(NODE) node_modules/vite/bin/vite.js
 
-screenshots: .venv/.dev ## Make a picture of each page of the dashboard, in both themes and at phone width, in build/screenshots
+screenshots: .venv/.dev ## Make a picture of each page of the dashboard, in both themes and at phone width, in build/screenshots; ARGS=--update: those that tests compare with
 	$(BIN)/python -m tests.dashboard.screenshots $(ARGS)
 
 soak: .venv/.dev .venv/.npm ## Play the scenarios of faults for longer, on every server; ARGS: minutes, words for pytest
@@ -156,6 +170,12 @@ dashboard/node_modules/.made: .venv/.dev dashboard/package.json dashboard/packag
 redis70: .venv/.dev
 	@$(BIN)/python -c 'from tests.servers import binary; binary("redis70")' 2> /dev/null || sh requirements/redis70 .venv/redis70 || \
 		{ echo "Redis 7.0 is not here, and its tests are not run: apt-get install redis-server"; exit 1; }
+
+# Debian's Prometheus with its promtool, for part-prometheus. Likewise.
+prometheus: .venv/.dev
+	@$(BIN)/python -c 'from tests.servers import binary; binary("prometheus"), binary("promtool")' 2> /dev/null || \
+		sh requirements/prometheus .venv/prometheus || \
+		{ echo "Prometheus is not here, and its tests are not run: apt-get install prometheus"; exit 1; }
 
 # -------------------------------------------------------------------------------------- other Pythons
 

@@ -15,7 +15,7 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from tests.selection import PARTS
-from tests.servers.binary import Kind, NotInstalled, binary
+from tests.servers.binary import Kind, NotInstalled, Tool, binary
 
 from tenure.clock import SYSTEM_CLOCK
 
@@ -42,7 +42,7 @@ class Plan(NamedTuple):
 
 def entries() -> list[Entry]:
     """Everything that `make test-all` adds to `make test`."""
-    parts = [Entry(f"part-{part.name}", part.minutes, _lacks_server(part.needs)) for part in PARTS]
+    parts = [Entry(f"part-{part.name}", part.minutes, _lacks_program(part.needs)) for part in PARTS]
     return parts + [Entry(f"test-{version}", _PYTHON_MINUTES, _lacks_python(version)) for version in VERSIONS]
 
 
@@ -67,7 +67,7 @@ def plan(every: Iterable[Entry], minutes: float) -> Plan:
     return made
 
 
-def _lacks_server(kind: Kind | None) -> str:
+def _lacks_program(kind: Kind | Tool | None) -> str:
     try:
         if kind is not None:
             binary(kind)

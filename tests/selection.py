@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
-from tests.servers.binary import Kind, NotInstalled, binary
+from tests.servers.binary import Kind, NotInstalled, Tool, binary
 
 _HERE = Path(__file__).parent
 
@@ -63,8 +63,8 @@ class Part(NamedTuple):
     #: About so many minutes on two cores.
     minutes: int
     rules: tuple[Rule, ...]
-    #: The server that it needs, if that does not come with the packages on every machine.
-    needs: Kind | None = None
+    #: The program that it needs, if that does not come with the packages on every machine.
+    needs: Kind | Tool | None = None
 
 
 #: What `make test` leaves out. A test belongs to the first part that names it.
@@ -82,6 +82,14 @@ PARTS: tuple[Part, ...] = (
         5,
         (Rule(words=("redis70",)),),
         needs="redis70",
+    ),
+    Part(
+        "prometheus",
+        "Debian's Prometheus scrapes real workers and a server, and promtool reads what we write. That each line of an"
+        " exposition is well formed, and each name in a rule or a panel is in the catalogue, stays.",
+        2,
+        (Rule(("monitoring/prometheus/*",)),),
+        needs="prometheus",
     ),
     Part(
         "cluster",
@@ -200,7 +208,7 @@ PARTS: tuple[Part, ...] = (
         "clouds",
         "Scenarios with real workers over the stand-ins for the clouds. The same promises are shown on SQLite and"
         " Valkey; every call of a cloud adapter that may be cut off is cut off in the part `faults`.",
-        2,
+        6,
         (
             Rule(("scenarios/test_azure*", "scenarios/test_cloud*", "scenarios/test_sqs*")),
             Rule(("scenarios/*",), ("azurite", "fauxqs", "ministack", "sqs", "azure")),
@@ -214,8 +222,8 @@ NOT_QUICK: tuple[Rule, ...] = (
         "adapters/aws/*", "adapters/azure/*", "adapters/redis/*", "adapters/test_rolling_migration.py",
         "adapters/test_wrong_clocks.py", "cli/test_broker_wait.py", "cli/test_redis_place.py", "cli/test_sqs_place.py",
         "conformance/test_*azure*", "conformance/test_*dynamo*",
-        "conformance/test_*redis*", "conformance/test_*sqs*", "docs/*", "examples/*", "live/*", "scenarios/*",
-        "standalone/*", "test_benchmarks.py", "test_servers.py", "typing/*",
+        "conformance/test_*redis*", "conformance/test_*sqs*", "docs/*", "examples/*", "live/*",
+        "monitoring/prometheus/*", "scenarios/*", "standalone/*", "test_benchmarks.py", "test_servers.py", "typing/*",
     )),
     Rule(("conformance/test_state_machine.py",), ("TestRedis",)),
     Rule(("cli/test_health.py",), ("test_a_store_that_is_away_is_unhealthy",)),

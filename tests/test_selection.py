@@ -75,8 +75,9 @@ def test_what_is_left_out_is_named_with_the_reason() -> None:
     every = [Entry("a", 4), Entry("b", 7), Entry("c", 2, lacks="it is not here")]
     left_out = plan(in_turn(every, 0), minutes=5).left_out
     assert [(entry.target, why) for entry, why in left_out] == [
-        ("b", "7 min do not fit: its turn comes in a later run"), ("c", "it is not here"),
-    ]  # fmt: skip
+        ("b", "7 min do not fit: its turn comes in a later run"),
+        ("c", "it is not here"),
+    ]
 
 
 _TWO = """
@@ -95,8 +96,12 @@ def test_a_loop_leaves_out_its_parts_and_a_part_without_tests_is_no_failure(
     plugins = ["-p", "xdist", "-p", "tests.selection", "-p", "no:cacheprovider"]
     run = subprocess.run(
         [sys.executable, "-m", "pytest", "-q", *plugins, "--rootdir", tmp_path, "--loop", loop, tmp_path],
-        cwd=_ROOT, env={**os.environ, **NO_OTHER_PLUGINS}, capture_output=True, text=True, check=False,
-    )  # fmt: skip
+        cwd=_ROOT,
+        env={**os.environ, **NO_OTHER_PLUGINS},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     assert run.returncode == 0, run.stdout + run.stderr
     assert left_out in run.stdout
     assert ("deselected" in run.stdout) == bool(left_out), "a server that is not here is skipped, not left out"

@@ -137,8 +137,10 @@ def test_a_server_does_not_outlive_a_test_process_that_was_killed(tmp_path: Path
     """
     process = subprocess.Popen(
         [sys.executable, "-c", textwrap.dedent(program), str(tmp_path)],
-        cwd=Path(__file__).parents[1], stdout=subprocess.PIPE, text=True,
-    )  # fmt: skip
+        cwd=Path(__file__).parents[1],
+        stdout=subprocess.PIPE,
+        text=True,
+    )
     with process:
         assert process.stdout is not None
         pid = int(process.stdout.readline())

@@ -14,8 +14,6 @@ TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from tenure.app import Tenure
-    from tenure.call import Call
-    from tenure.context import Context, SyncContext
     from tenure.errors import (
         BadArgument,
         BadMessage,
@@ -29,16 +27,21 @@ if TYPE_CHECKING:
         NoResult,
         PartlySent,
         PayloadInvalid,
+        QuotaExceeded,
         ResultTimeout,
         TaskFailed,
         TenureError,
         UnknownTask,
     )
     from tenure.event import Event
-    from tenure.handle import Handle, SyncHandle
     from tenure.message import Message, MessageState
     from tenure.record import Progress, Record
-    from tenure.task import Task
+    from tenure.service import QueueService
+    from tenure.tasks.call import Call
+    from tenure.tasks.context import Context, SyncContext
+    from tenure.tasks.handle import Handle, SyncHandle
+    from tenure.tasks.task import Task
+    from tenure.tasks.update import Update
     from tenure.verdict import Reject, Retry, Snooze
 
     __version__: str
@@ -63,6 +66,8 @@ __all__ = [
     "PartlySent",
     "PayloadInvalid",
     "Progress",
+    "QueueService",
+    "QuotaExceeded",
     "Record",
     "Reject",
     "ResultTimeout",
@@ -75,15 +80,16 @@ __all__ = [
     "Tenure",
     "TenureError",
     "UnknownTask",
+    "Update",
     "__version__",
 ]
 
 #: The module in which each public name is.
 _HOMES = {
     "Tenure": "app",
-    "Call": "call",
-    "Context": "context",
-    "SyncContext": "context",
+    "Call": "tasks.call",
+    "Context": "tasks.context",
+    "SyncContext": "tasks.context",
     "BadArgument": "errors",
     "BadMessage": "errors",
     "BrokerError": "errors",
@@ -96,18 +102,21 @@ _HOMES = {
     "NoResult": "errors",
     "PartlySent": "errors",
     "PayloadInvalid": "errors",
+    "QuotaExceeded": "errors",
     "ResultTimeout": "errors",
     "TaskFailed": "errors",
     "TenureError": "errors",
     "UnknownTask": "errors",
     "Event": "event",
-    "Handle": "handle",
-    "SyncHandle": "handle",
+    "Handle": "tasks.handle",
+    "SyncHandle": "tasks.handle",
     "Message": "message",
     "MessageState": "message",
     "Progress": "record",
     "Record": "record",
-    "Task": "task",
+    "Task": "tasks.task",
+    "Update": "tasks.update",
+    "QueueService": "service",
     "Reject": "verdict",
     "Retry": "verdict",
     "Snooze": "verdict",
@@ -136,5 +145,5 @@ if not TYPE_CHECKING:  # else type checkers would take every name for a public o
         raise AttributeError(msg)
 
     def __dir__() -> list[str]:
-        """Every public name, for those who ask at a prompt."""
+        """List the public names, for a prompt."""
         return sorted({*globals(), *__all__})

@@ -8,11 +8,12 @@
     await resize.submit("a.png")
 
 Nothing is opened before it is needed. `async with app:` closes what was opened. What is declared on an app is in
-`registry.py`; what an open broker and state do for it is in `door.py`, and whoever works for it in `runtime/worker.py`.
+`tasks/registry.py`; what an open broker and state do for it is in `client/client.py`, and the worker is in
+`runtime/worker.py`.
 """
 
 import contextlib
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from typing import TYPE_CHECKING, Any, Self, TypeVar, Unpack, cast, overload
 
@@ -20,26 +21,35 @@ import msgspec
 
 from tenure import assembly
 from tenure.broker import Broker, Sent, SweepRequest
-from tenure.broker_wait import open_when_there
-from tenure.call import Call, Options
-from tenure.claim_check import ClaimCheck
+from tenure.client.blocking import BlockingPortal
+from tenure.client.broker_wait import open_when_there
+from tenure.client.claim_check import ClaimCheck
+from tenure.client.client import Client, plain_reader
+from tenure.client.client_folders import ClientFolders
+from tenure.client.operator import this_user
 from tenure.clock import SYSTEM_CLOCK, Clock
 from tenure.config import ARGUMENT, Settings, settings_from, variables_read
-from tenure.door import Door, plain_reader
 from tenure.errors import BadArgument, BadURL, ConfigurationError
-from tenure.handle import Handle, Read, SyncHandle
+from tenure.limit import Limit
 from tenure.message import Outgoing
 from tenure.middleware import Middleware
-from tenure.operating import this_user
-from tenure.portal import Portal
+from tenure.monitoring.telemetry import Telemetry
 from tenure.record import Record
-from tenure.registry import Registry
+from tenure.rules.client_queue import queues_of_clients
+from tenure.rules.client_weights import weights_from
 from tenure.sink import Sink
 from tenure.state import State
+from tenure.tasks.call import Call, Options
+from tenure.tasks.handle import Handle, Read, SyncHandle
+from tenure.tasks.registry import Registry
 
 if TYPE_CHECKING:
     from tenure.client.operations.blocking import SyncOperate
     from tenure.client.operations.operate import Operate
+    from tenure.runtime.alerting import Alerting
+    from tenure.runtime.deliveries import Deliveries
+    from tenure.runtime.options import WorkerOptions
+    from tenure.runtime.ownership import Ownership
     from tenure.runtime.worker import Worker
 
 R = TypeVar("R")
@@ -51,7 +61,9 @@ class Tenure(Registry):
     """An app: tasks, and the store that keeps their messages. Usable with `async with`, which opens and closes it."""
 
     def __init__(  # noqa: PLR0913 - each is an option of its own, and none is needed
-        self, url: str | None = None, *,
+        self,
+        url: str | None = None,
+        *,
         client: str | None = None,
         namespace: str | None = None,
         settings: Settings | None = None,
@@ -60,10 +72,11 @@ class Tenure(Registry):
         claim_check: str | None = None,
         clock: Clock = SYSTEM_CLOCK,
         must_exist: bool = False,
-    ) -> None:  # fmt: skip
+    ) -> None:
         """Make an app. Nothing is opened before it is needed.
 
-        - `url`: Where messages are kept, as in `sqlite:///jobs.db`; default: `TENURE_URL`.
+        - `url`: Where messages are kept, as in `sqlite:///jobs.db`; default: `TENURE_URL`, else the storage
+          account that `AZURE_STORAGE_CONNECTION_STRING` or `AZURE_STORAGE_ACCOUNT_NAME` names.
         - `client`: Who sends; names the default queue, `{client}-tasks`. Default: `TENURE_CLIENT`, else `default`.
         - `namespace`: Apps with different namespaces share a store and see nothing of each other; default:
           `TENURE_NAMESPACE`.
@@ -80,28 +93,36 @@ class Tenure(Registry):
         self._lifespan = lifespan
         place: object = url or self.settings.url
         if place is not None and not isinstance(place, str):
-            msg = f"{place!r} is no URL; a file is named like this: sqlite:///jobs.db"
+            msg = f"{place!r} is not a URL; a file is named like this: sqlite:///jobs.db"
             raise BadURL(msg)
         if place is None:
-            msg = "no broker is named: pass a URL, as in Tenure('sqlite:///jobs.db'), or set TENURE_URL"
+            msg = "no broker was given: pass a URL, as in Tenure('sqlite:///jobs.db'), or set TENURE_URL"
             raise ConfigurationError(msg)
         #: The URL of the store.
         self.url = place
         checked = claim_check or self.settings.claim_check
+        folders = None if checked else assembly.container_url(place, self.settings.container)
         self.in_force = msgspec.structs.replace(
             self.settings, url=place, client=self.client, namespace=self.namespace, claim_check=checked
         )
         given = {"url": url, "client": client, "namespace": namespace, "claim_check": claim_check}
         self.origins = read | _given(settings) | {name: ARGUMENT for name, value in given.items() if value}
         #: Where bodies go that are too large for the broker.
-        self._claim_check = None if checked is None else ClaimCheck(assembly.cloakroom(checked, clock=clock))
-        self._door = self._make_door(clock, *assembly.connect(place, clock=clock, must_exist=must_exist))
-        self._portal = Portal()
-        self._sync_door: Door | None = None
+        self._claim_check = None if checked is None else ClaimCheck(assembly.blob_store(checked, clock=clock))
+        if folders is not None:
+            self._claim_check = ClaimCheck(ClientFolders(assembly.blob_store(folders, clock=clock)))
+        #: What follows its messages, if a program asked for it: `tenure.monitoring.otel.instrument(app)`.
+        self.telemetry: Telemetry | None = None
+        self._client = self._make_client(clock, *assembly.connect(place, clock=clock, must_exist=must_exist))
+        self._portal = BlockingPortal()
+        self._sync_client: Client | None = None
         self._operate: Operate | None = None
 
-    def _make_door(self, clock: Clock, broker: Broker, state: State) -> Door:
-        return Door(broker, state, clock, client=self.client, namespace=self.namespace, claim_check=self._claim_check)
+    def _make_client(self, clock: Clock, broker: Broker, state: State) -> Client:
+        return Client(
+            broker, state, clock, client=self.client, namespace=self.namespace, claim_check=self._claim_check,
+            settings=self.settings, telemetry=lambda: self.telemetry,
+        )  # fmt: skip
 
     # -- sending -----------------------------------------------------------------------------------
 
@@ -121,6 +142,8 @@ class Tenure(Registry):
 
         - `priority`: 0 to 9, the highest first; default: 5.
         - `queue`: Another queue than the task's, of the same namespace.
+        - `client`: For whom the work is; default: the app's client. A task without a queue of its own goes to
+          `{client}-tasks`.
         - `delay`: Not before so long from now.
         - `at`: Not before this moment, a `datetime` with a time zone. Instead of `delay`.
         - `expires`: A message that has not begun by then (so long from now, or a `datetime` with a time zone) becomes
@@ -136,8 +159,10 @@ class Tenure(Registry):
         - `id`: The message's own id: a submit that is repeated with it stores no second message.
         - `headers`: Texts by name, for your own use; in the handler `ctx.message.headers`.
         - `correlation_id`: What the message belongs to; messages that its handler submits inherit it.
+        - `webhook`: What is told when the message ends: the name of an endpoint, or a URL that an endpoint allows.
+          None: nothing, whatever the task says.
         """
-        return await self._door.submit(self._call(call, payload), options)
+        return await self._client.submit(self._call(call, payload), options)
 
     def _call(self, call: Any, payload: Mapping[str, Any] | None) -> Call[Any]:
         if isinstance(call, Call):
@@ -150,7 +175,7 @@ class Tenure(Registry):
 
     async def _submit_call(self, call: Call[R], options: Options) -> Handle[R]:
         """Send one call with its options."""
-        return await self._door.submit(call, options)
+        return await self._client.submit(call, options)
 
     async def submit_many(self, calls: Iterable[Call[R]], **options: Unpack[Options]) -> list[Handle[R]]:
         """Send many messages, in as few steps as the broker allows; one handle each, in order.
@@ -159,7 +184,7 @@ class Tenure(Registry):
         with the handles of those that were sent. The options are those of `app.submit` without `id`, and hold for all
         calls; `call.having(key=…)` gives one call its own.
         """
-        return await self._door.submit_many(_listed(calls), options)
+        return await self._client.submit_many(_listed(calls), options)
 
     @overload
     def submit_sync(self, call: Call[R], /, **options: Unpack[Options]) -> SyncHandle[R]: ...
@@ -179,18 +204,18 @@ class Tenure(Registry):
 
     def _submit_call_sync(self, call: Call[R], options: Options) -> SyncHandle[R]:
         """Send one call with its options, and wait."""
-        door = self._door_for_sync()
-        return SyncHandle(self._portal(lambda: door.submit(call, options)), self._portal)
+        client = self._door_for_sync()
+        return SyncHandle(self._portal(lambda: client.submit(call, options)), self._portal)
 
     def submit_many_sync(self, calls: Iterable[Call[R]], **options: Unpack[Options]) -> list[SyncHandle[R]]:
         """As `submit_many`, from code that is not async. Options: as `app.submit`, without `id`."""
-        door, many = self._door_for_sync(), _listed(calls)
-        handles = self._portal(lambda: door.submit_many(many, options))
+        client, many = self._door_for_sync(), _listed(calls)
+        handles = self._portal(lambda: client.submit_many(many, options))
         return [SyncHandle(handle, self._portal) for handle in handles]
 
     async def send(self, batch: Sequence[Outgoing]) -> list[Sent]:
         """Send raw messages, as bridges from other systems need it; one answer each, refusals included."""
-        return await self._door.send(batch)
+        return await self._client.send(batch)
 
     # -- asking ------------------------------------------------------------------------------------
 
@@ -199,7 +224,7 @@ class Tenure(Registry):
 
         Its result comes as plain JSON values; `task.handle(id)` reads it as the handler's return type.
         """
-        return Handle(self._door, id, read or plain_reader())
+        return Handle(self._client, id, read or plain_reader())
 
     def handle_sync(self, id: str) -> SyncHandle[Any]:
         """Return a handle as `app.handle` does, for code that is not async."""
@@ -207,14 +232,14 @@ class Tenure(Registry):
 
     async def record(self, id: str) -> Record | None:
         """Return everything that is known about a message. None: no message with this id is known."""
-        return await self._door.record(id)
+        return await self._client.record(id)
 
     # -- operating ---------------------------------------------------------------------------------
 
     @property
     def operate(self) -> "Operate":
         """Operations on the store: look at everything; cancel, redrive, pause and more, as the current user."""
-        return self._operate_through(self._door)
+        return self._operate_through(self._client)
 
     @property
     def operate_sync(self) -> "SyncOperate":
@@ -223,25 +248,37 @@ class Tenure(Registry):
 
         return SyncOperate(self._operate_through(self._door_for_sync()), self._portal)
 
-    def _operate_through(self, door: Door) -> "Operate":
+    def _operate_through(self, client: Client) -> "Operate":
         from tenure.client.operations.access import Access, Identity  # noqa: PLC0415 - most programs only send
         from tenure.client.operations.operate import Operate  # noqa: PLC0415
 
-        if self._operate is None or self._operate.access.door is not door:
-            self._operate = Operate(Access(door, self, Identity(by=this_user())))
+        if self._operate is None or self._operate.access.client is not client:
+            self._operate = Operate(Access(client, self, Identity(by=this_user())))
         return self._operate
 
     # -- working -----------------------------------------------------------------------------------
 
-    def worker(
-        self, *, concurrency: int | None = None, queues: Sequence[str] = (), name: str = "",
-        slot: str | None = None, grace: float | None = None, reference: str | None = None, sinks: Sequence[Sink] = (),
-    ) -> "Worker":  # fmt: skip
+    def worker(  # noqa: PLR0913 - each is an option of its own, and none is needed
+        self,
+        *,
+        concurrency: int | None = None,
+        queues: Sequence[str] = (),
+        clients: str | Sequence[str] = (),
+        name: str = "",
+        slot: str | None = None,
+        grace: float | None = None,
+        reference: str | None = None,
+        sinks: Sequence[Sink] = (),
+        metrics: str | None = None,
+        detail: float | None = None,
+    ) -> "Worker":
         """Make a worker for this app's tasks: `async with app, app.worker(): …`, or `await app.worker().run()`.
 
         - `concurrency`: Messages at once; default: 10 (`TENURE_CONCURRENCY`).
-        - `queues`: Serve these queues only; default: those of the app's tasks. A `*` stands for any characters:
+        - `queues`: Serve these queues only; default: those of the app's tasks. A `*` matches any characters:
           `["*-tasks"]` serves the queues of all clients, also of those that come later. `worker.serve` changes them.
+        - `clients`: Serve the queues of these clients: a name, several, patterns such as `a*`, or `"all"`, also those
+          that come later. With `queues`, both are served. The worker's time is shared out fairly among them.
         - `name`: The worker's name in logs, events and `tenure workers`; default: host and pid.
         - `slot`: An identity that a manager gives to one process at a time (a pod's UID and container name, a systemd
           unit): a new worker in it proves that the one before is dead. Default: `TENURE_SLOT`, else none.
@@ -250,30 +287,42 @@ class Tenure(Registry):
         - `reference`: How child processes import this app: `module:attribute`, the app or a function without
           parameters that makes it. Default: they import the module of the task.
         - `sinks`: Where events go besides the journal.
+        - `metrics`: Where the worker serves its metrics for Prometheus, as in `127.0.0.1:9100`; default:
+          `TENURE_METRICS`, else nowhere.
+        - `detail`: The part of all messages whose every step leaves an event; default: 0, only what ended and what is
+          abnormal (`TENURE_DETAIL`).
         """
-        from tenure.runtime.locating import locate, locate_task  # noqa: PLC0415 - senders need no runtime
-        from tenure.runtime.worker import Worker, WorkerOptions  # noqa: PLC0415
+        from tenure.monitoring.metrics.address import address_of  # noqa: PLC0415 - senders need no runtime
+        from tenure.runtime.processes.import_path import locate, locate_task  # noqa: PLC0415 - senders need no runtime
+        from tenure.runtime.worker import Worker  # noqa: PLC0415
 
         if not self.tasks:
             msg = "this app has no tasks: decorate a function with @app.task before starting a worker"
+            raise ConfigurationError(msg)
+        if detail is not None and not 0.0 <= detail <= 1.0:
+            msg = f"detail={detail!r} is not a part from 0 to 1"
             raise ConfigurationError(msg)
         if concurrency is not None and concurrency < 1:
             msg = f"concurrency={concurrency!r} lets nothing run; a worker needs at least one slot"
             raise ConfigurationError(msg)
         settings = self.settings
-        options = WorkerOptions(
+        options = msgspec.structs.replace(
+            self._worker_options(name, grace),
             concurrency=settings.concurrency if concurrency is None else concurrency,
-            queues=tuple(map(self.queues_named, queues)),
-            name=name,
+            queues=tuple(dict.fromkeys(map(self.queues_named, (*queues, *_of_clients(clients))))),
             slot=settings.slot if slot is None else slot,
-            lease_seconds=settings.lease_seconds,
-            grace_seconds=settings.grace_seconds if grace is None else grace,
-            sweep=self.sweep_request(),
-            journal_keep_seconds=settings.journal_keep_seconds,
-            own_thread=self.clock is SYSTEM_CLOCK,
+            client_weights=weights_from(settings.client_weights),
+            client_limit=Limit(settings.quota_running, settings.quota_per_second),
+            label_values=settings.metrics_label_values,
+            detail=settings.detail if detail is None else detail,
         )
+        served = settings.metrics if metrics is None else metrics
         return Worker(
-            self.broker, self.state, self.tasks, self.clock, options,
+            self.broker,
+            self.state,
+            self.tasks,
+            self.clock,
+            options,
             opening=self.open,
             locate=locate_task if reference is None else lambda _task: locate(reference),
             lifespan=self._enter_lifespan,
@@ -281,16 +330,84 @@ class Tenure(Registry):
             queues_named=self.queues_named,
             client=self.client,
             router=self._router,
-            sinks=sinks,
+            sinks=(*sinks, *self.event_log()),
             claim_check=self._claim_check,
-        )  # fmt: skip
+            resolve=self._client.webhook_targets.resolve,
+            metrics=address_of(served) if served else None,
+            metrics_token=settings.metrics_token,
+            telemetry=self.telemetry,
+            beside=(self.deliveries(name=name, grace=grace), *self.alerting()),
+        )
+
+    def event_log(self) -> "Sequence[Sink]":
+        """The sink that logs events, if the settings want one; for workers and servers."""
+        if self.settings.log_events is None:
+            return ()
+        from tenure.sinks.log_events import LogEvents, event_names  # noqa: PLC0415 - senders log no events
+
+        return (LogEvents(event_names(self.settings.log_events)),)
+
+    def alerting(self) -> "tuple[Alerting, ...]":
+        """Make what judges alerts in this process; for workers and servers. Empty: they are switched off."""
+        from tenure.monitoring.in_force import detectors_in_force  # noqa: PLC0415 - senders need none of it
+        from tenure.runtime.alerting import Alerting  # noqa: PLC0415
+
+        detectors = detectors_in_force(self.settings.alerts)
+        return (Alerting(self._operate_through(self._client).access, detectors, self.event_log()),) if detectors else ()
+
+    def deliveries(self, *, name: str = "", grace: float | None = None) -> "Deliveries":
+        """Make what announces endings and posts webhooks in this process; for workers and servers."""
+        from tenure.runtime.deliveries import Deliveries  # noqa: PLC0415 - senders need no runtime
+
+        return Deliveries(
+            self.broker,
+            self.state,
+            self.clock,
+            self._client.webhooks,
+            self._worker_options(name, grace),
+            opening=self.open,
+            namespace=self.namespace,
+            claim_check=self._claim_check,
+            sinks=self.event_log(),
+            telemetry=self.telemetry,
+        )
+
+    def _worker_options(self, name: str, grace: float | None) -> "WorkerOptions":
+        """The options of every worker of this process, as the settings have them."""
+        from tenure.runtime.options import WorkerOptions  # noqa: PLC0415 - senders need no runtime
+
+        settings = self.settings
+        return WorkerOptions(
+            name=name,
+            lease_seconds=settings.lease_seconds,
+            grace_seconds=settings.grace_seconds if grace is None else grace,
+            sweep=self.sweep_request(),
+            journal_keep_seconds=settings.journal_keep_seconds,
+            own_thread=self.clock is SYSTEM_CLOCK,
+            detail=settings.detail,
+        )
+
+    def ownership(self) -> "Ownership":
+        """Make what takes messages and gives them up for consumers without a worker; for servers."""
+        from tenure.runtime.ownership import Ownership  # noqa: PLC0415 - senders need no runtime
+
+        return Ownership(
+            self.broker,
+            self.state.ledger,
+            self.clock,
+            wall=self.state.wall,
+            has_presence=False,
+            router=self._router,
+            max_attempts=self.settings.max_attempts,
+            claim_check=self._claim_check,
+        )
 
     def _enter_lifespan(self) -> AbstractAsyncContextManager[Any]:
-        """What handlers get as `ctx.state`, for as long as it is entered."""
+        """Yield the `ctx.state` of handlers, for as long as it is entered."""
         return contextlib.nullcontext() if self._lifespan is None else self._lifespan(self)
 
     def sweep_request(self) -> SweepRequest:
-        """How this app's settings sweep."""
+        """Return the sweep request by this app's settings."""
         settings = self.settings
         return SweepRequest(
             limit=settings.sweep_batch,
@@ -303,73 +420,87 @@ class Tenure(Registry):
 
     @property
     def clock(self) -> Clock:
-        """Where this app's time comes from."""
-        return self._door.clock
+        """The clock of this app."""
+        return self._client.clock
 
     @property
     def broker(self) -> Broker:
         """The broker, for operators' tools; await `app.open()` first."""
-        return self._door.broker
+        return self._client.broker
 
     @property
     def state(self) -> State:
         """The state, for operators' tools; await `app.open()` first."""
-        return self._door.state
+        return self._client.state
 
     @property
     def is_open(self) -> bool:
         """Whether it is connected to the store."""
-        return self._door.is_open
+        return self._client.is_open
 
     async def open(self, *, wait_for_broker: float | None = None) -> None:
         """Connect to the store. Optional: everything that needs a connection opens it by itself.
 
-        While the broker is away it waits so many seconds, else as many as the setting says (30); 0: not at all. What
+        While the broker is away it waits this many seconds, else as many as the setting says (30); 0: not at all. What
         opens by itself later, as `submit` does, waits for nothing and raises `BrokerUnavailable`.
         """
         seconds = self.settings.wait_for_broker_seconds if wait_for_broker is None else wait_for_broker
-        await open_when_there(self._door.open, seconds, self.clock)
+        await open_when_there(self._client.open, seconds, self.clock)
 
     async def close(self) -> None:
         """Disconnect from the store. The app can be opened again."""
-        await self._door.close()
+        await self._client.close()
 
     def close_sync(self) -> None:
         """Disconnect what `submit_sync` opened. Without it nothing is lost: what was sent is stored."""
-        door, self._sync_door = self._sync_door, None
-        if door is not None:
-            self._portal(door.close)
+        client, self._sync_client = self._sync_client, None
+        if client is not None:
+            self._portal(client.close)
 
-    def _door_for_sync(self) -> Door:
-        if self._sync_door is None:
-            self._sync_door = self._door.twin()
-        return self._sync_door
+    def _wait_for(self, work: Callable[[Client], Awaitable[R]]) -> R:
+        """Wait, in code that is not async, for what `work` does with the client for such code."""
+        client = self._door_for_sync()
+        return self._portal(lambda: work(client))
+
+    def _door_for_sync(self) -> Client:
+        if self._sync_client is None:
+            self._sync_client = self._client.twin()
+        return self._sync_client
 
     @contextlib.contextmanager
     def _elsewhere(self, broker: Broker, state: State, clock: Clock) -> Iterator[None]:
-        """At another place and in another time for a while, as tests need it."""
-        mine, check = (self._door, self._sync_door), self._claim_check
+        """Use another broker, state and clock for a while, as tests need it."""
+        mine, check = (self._client, self._sync_client), self._claim_check
         if check is not None:  # tests leave nothing in anybody's bucket
-            self._claim_check = ClaimCheck(assembly.cloakroom("memory://", clock=clock))
-        self._door, self._sync_door = self._make_door(clock, broker, state), None
+            self._claim_check = ClaimCheck(assembly.blob_store("memory://", clock=clock))
+        self._client, self._sync_client = self._make_client(clock, broker, state), None
         try:
             yield
         finally:
-            self._door, self._sync_door = mine
+            self._client, self._sync_client = mine
             self._claim_check = check
 
     async def __aenter__(self) -> Self:
-        """Open."""
+        """Open the app."""
         await self.open()
         return self
 
     async def __aexit__(self, *_: object) -> None:
-        """Close."""
+        """Close the app."""
         await self.close()
 
 
+def _of_clients(clients: str | Sequence[str]) -> tuple[str, ...]:
+    """The queues of the clients that a worker serves. Raises `ConfigurationError`."""
+    try:
+        return () if not clients and not isinstance(clients, str) else queues_of_clients(clients)
+    except BadArgument as error:
+        msg = f"{error}; no worker was made"
+        raise ConfigurationError(msg) from error
+
+
 def _given(settings: Settings | None) -> dict[str, str]:
-    """What was decided by a `Settings` that was passed."""
+    """The options that a given `Settings` decides."""
     if settings is None:
         return {}
     usual = msgspec.structs.asdict(Settings())

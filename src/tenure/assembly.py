@@ -11,15 +11,15 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
-from urllib.parse import SplitResult, parse_qsl, quote, unquote, urlsplit
+from urllib.parse import SplitResult, parse_qsl, quote, unquote, urlencode, urlsplit
 
+from tenure.blobs import BlobStore
 from tenure.broker import Broker
-from tenure.cloakroom import Cloakroom
 from tenure.clock import Clock
 from tenure.errors import BadURL, ConfigurationError, MissingExtra
 from tenure.state import State
 from tenure.table import GroupTable
-from tenure.url import safe_url
+from tenure.url_options import safe_url
 
 logger = logging.getLogger("tenure.assembly")
 
@@ -29,8 +29,8 @@ Backend = tuple[Broker, State]
 _LOCAL = "tenure-state.db"
 
 _KNOWN = "sqlite:///file.db, redis://host:6379/0, sqs://region, azure://account, memory://name"
-_CLOAKROOMS = "file:///srv/bodies, s3://bucket/prefix, blob://account/container"
-#: What each extra brings. Whoever has a loop of their own may have a part of it.
+_BLOB_STORES = "file:///srv/bodies, s3://bucket/prefix, blob://account/container"
+#: What each extra brings. People with a loop of their own may have a part of it.
 _MODULES = {
     "redis": ("redis",),
     "aws": ("aiobotocore",),
@@ -43,6 +43,8 @@ _EXTRAS = {
 }  # fmt: skip
 #: Clouds, where things cost money and have rights: there `create=yes` must be said.
 _MADE_IF_ASKED = ("sqs", "azure")
+#: What an `azure://` URL says of the account as such, and so of its containers.
+_OF_ACCOUNT = ("key", "create", "blob_endpoint", "timeout_seconds")
 
 
 def connect(url: str, *, clock: Clock, must_exist: bool = False) -> Backend:
@@ -51,7 +53,7 @@ def connect(url: str, *, clock: Clock, must_exist: bool = False) -> Backend:
     try:
         parts = urlsplit(url)
     except ValueError as error:
-        msg = f"{shown!r} is no URL ({error}); use one of: {_KNOWN}"
+        msg = f"{shown!r} is not a URL ({error}); use one of: {_KNOWN}"
         raise BadURL(msg) from error
     match parts.scheme:
         case "sqlite":
@@ -103,13 +105,13 @@ def in_memory(*, clock: Clock, exact: bool, **limits: Any) -> Backend:
     return memory.connect(clock=clock, exact=exact, **limits)
 
 
-def cloakroom(url: str, *, clock: Clock) -> Cloakroom:
-    """Where large bodies go by `url`, not yet open."""
+def blob_store(url: str, *, clock: Clock) -> BlobStore:
+    """Make the blob store of `url`, not yet open."""
     shown = safe_url(url)
     try:
         parts = urlsplit(url)
     except ValueError as error:
-        msg = f"{shown!r} is no URL ({error}); for claim_check use one of: {_CLOAKROOMS}"
+        msg = f"{shown!r} is not a URL ({error}); for claim_check use one of: {_BLOB_STORES}"
         raise BadURL(msg) from error
     match parts.scheme:
         case "file":
@@ -117,21 +119,30 @@ def cloakroom(url: str, *, clock: Clock) -> Cloakroom:
 
             return folder.connect(shown, parts, clock=clock)
         case "memory":
-            from tenure.adapters.memory.cloakroom import MemoryCloakroom
+            from tenure.adapters.memory.blobs import MemoryBlobStore
 
-            return MemoryCloakroom(parts.netloc + parts.path, clock)
+            return MemoryBlobStore(parts.netloc + parts.path, clock)
         case "s3":
             with _extra(parts.scheme):
-                from tenure.adapters.aws.bucket import BucketCloakroom, read_bucket
+                from tenure.adapters.aws.bucket import S3BlobStore, read_bucket
 
-            return BucketCloakroom(read_bucket(shown, parts), clock)
+            return S3BlobStore(read_bucket(shown, parts), clock)
         case "blob":
             with _extra(parts.scheme):
-                from tenure.adapters.azure.container import ContainerCloakroom, read_container
+                from tenure.adapters.azure.container import AzureBlobStore, read_container
 
-            return ContainerCloakroom(read_container(shown, parts), clock)
-    msg = f"{shown!r} names no place for large bodies; for claim_check use one of: {_CLOAKROOMS}"
+            return AzureBlobStore(read_container(shown, parts), clock)
+    msg = f"{shown!r} names no place for large bodies; for claim_check use one of: {_BLOB_STORES}"
     raise BadURL(msg)
+
+
+def container_url(url: str, container: str | None) -> str | None:
+    """The blob store `container` in the storage account of `url`. None: there is none, or `url` is no such account."""
+    if container is None or not url.startswith("azure:"):
+        return None
+    parts = urlsplit(url)
+    shared = [pair for pair in parse_qsl(parts.query) if pair[0] in _OF_ACCOUNT]
+    return f"blob://{parts.netloc}/{container}?{urlencode(shared)}".rstrip("?")
 
 
 def full_url(url: str) -> str:
@@ -145,7 +156,7 @@ def full_url(url: str) -> str:
 
 
 def creating(url: str) -> str:
-    """The URL of a place that is made if it is not there: where nothing is made unless the URL says so, it says so."""
+    """Return the URL so that its store is created if missing: `create=yes` is added where a store needs it."""
     parts = urlsplit(url)
     if parts.scheme not in _MADE_IF_ASKED or "create" in dict(parse_qsl(parts.query, keep_blank_values=True)):
         return url
@@ -153,7 +164,7 @@ def creating(url: str) -> str:
 
 
 def _table(shown: str, url: str, clock: Clock) -> Callable[[object], GroupTable]:
-    """What makes the table of a broker that has its state kept elsewhere."""
+    """Return the maker of the table for a broker whose state is kept elsewhere."""
     parts = urlsplit(url)
     match parts.scheme:
         case "redis" | "rediss" | "redis+sentinel" | "redis+cluster":
@@ -221,6 +232,6 @@ def _sqlite(url: str, parts: SplitResult) -> tuple[str, list[tuple[str, str]]]:
         msg = f"{url!r} names no file; write sqlite:///jobs.db (relative) or sqlite:////srv/jobs.db (absolute)"
         raise BadURL(msg)
     if path.startswith("~"):
-        msg = f"{url!r}: nobody makes a home folder of ~ here; write sqlite:////home/… (absolute)"
+        msg = f"{url!r}: ~ is not expanded in a URL; write sqlite:////home/… (absolute)"
         raise BadURL(msg)
     return path, parse_qsl(parts.query, keep_blank_values=True)

@@ -1,11 +1,11 @@
-"""The cloakroom port: keeps bodies that are too large for the broker, until their messages are done.
+"""The blob store port: keeps bodies that are too large for the broker, until their messages are done.
 
-Whoever sends leaves the body first, and the message carries a ticket; a worker fetches it when it runs the message. A
-name belongs to one message and one payload (`name_of`), so leaving twice is leaving once, and nobody's body is ever
+The sender stores the body first, and the message carries a ticket; a worker fetches the body when it runs the message.
+A name belongs to one message and one payload (`name_of`), so storing a body twice stores it once, and no body is ever
 overwritten by another.
 
-Implemented by `adapters/*`; held to its word by `tenure.testing.conformance.cloakroom`. All verbs take a batch, and
-raise `BrokerUnavailable` when the place is away, and nothing else for an outage. Used by `claim_check.py`.
+Implemented by `adapters/*`; tested by `tenure.testing.conformance.blobs`. All verbs take a batch. They raise
+`BrokerUnavailable` when the place is away, and nothing else for an outage. Used by `client/claim_check.py`.
 """
 
 import hashlib
@@ -22,8 +22,8 @@ _LONGEST = 120
 _TAIL = 32
 
 
-class Left(msgspec.Struct, frozen=True):
-    """One body that lies there."""
+class StoredBlob(msgspec.Struct, frozen=True):
+    """One stored body."""
 
     name: str
     size: int
@@ -31,24 +31,24 @@ class Left(msgspec.Struct, frozen=True):
     age_seconds: float
 
 
-class Owner(msgspec.Struct, frozen=True):
-    """Whose body it is, as far as its name tells. `id` is None where the id was too long for it."""
+class BlobOwner(msgspec.Struct, frozen=True):
+    """The owner of a body, as far as its name says. `id` is None where the id was too long for it."""
 
     queue: str
     id: str | None
 
 
-class Cloakroom(Protocol):
+class BlobStore(Protocol):
     """Keeps bodies by name."""
 
     @property
     def place(self) -> str:
-        """Where it is, for people: no secrets."""
+        """The place of the store, for people: no secrets."""
         ...
 
     @property
     def keep_seconds(self) -> float:
-        """How long a body is kept that belongs to no message anybody knows of."""
+        """How long a body is kept that belongs to no known message."""
         ...
 
     async def open(self) -> None:
@@ -56,15 +56,15 @@ class Cloakroom(Protocol):
         ...
 
     async def close(self) -> None:
-        """Let go of everything; what was left stays."""
+        """Close every connection. What was stored stays."""
         ...
 
-    def twin(self) -> "Cloakroom":
-        """The same place for another thread's event loop; itself, if any loop may call it."""
+    def twin(self) -> "BlobStore":
+        """Return the same store for another thread's event loop; itself, if any loop may call it."""
         ...
 
     async def leave(self, batch: Sequence[tuple[str, bytes]]) -> None:
-        """Keep these. When it returned, none of them can be lost; a name that is there already is renewed."""
+        """Store these. When it returns, none of them can be lost. A name that exists already is renewed."""
         ...
 
     async def fetch(self, names: Sequence[str]) -> list[bytes | None]:
@@ -72,16 +72,16 @@ class Cloakroom(Protocol):
         ...
 
     async def discard(self, names: Sequence[str]) -> None:
-        """Keep these no longer. What is not there is no mistake."""
+        """Delete these. A missing one is not an error."""
         ...
 
-    async def browse(self, *, after: str = "", limit: int = 1000) -> list[Left]:
-        """What lies there, in the order of names, from the first after `after` on."""
+    async def browse(self, *, after: str = "", limit: int = 1000) -> list[StoredBlob]:
+        """The stored bodies in the order of their names, from the first after `after` on."""
         ...
 
 
 def name_of(message: Message, digest: str) -> str:
-    """The name for the body of `message`: nobody else's, and the same each time it is sent.
+    """The name for the body of `message`: no other message has it, and it is the same at each send.
 
     The tail is of id and payload, so that two payloads under one id are apart, and so are ids that some file system
     takes for the same.
@@ -93,16 +93,16 @@ def name_of(message: Message, digest: str) -> str:
     return "/".join([*map(_word, message.queue.split("/")), f"{id}.{tail}"])
 
 
-def owner_of(name: str) -> Owner:
-    """Whose body has that name."""
+def owner_of(name: str) -> BlobOwner:
+    """Return the owner of the body with that name."""
     queue, _, rest = name.rpartition("/")
     queue = unquote(queue, errors="surrogatepass")
     id, _, _ = rest.rpartition(".")
-    # `~` stands for an id that is not spelled out. One that begins with it is rare, and only kept longer.
-    return Owner(queue, None if not id or id.startswith("~") else unquote(id, errors="surrogatepass"))
+    # `~` marks an id that is not spelled out. One that begins with it is rare, and only kept longer.
+    return BlobOwner(queue, None if not id or id.startswith("~") else unquote(id, errors="surrogatepass"))
 
 
 def _word(text: str) -> str:
-    """One part of a name: whatever a message says of itself, it leads to no other folder."""
+    """Escape one part of a name, so that no message can name another folder."""
     word = quote(text, safe="", errors="surrogatepass") or "%"
     return f"%2E{word[1:]}" if word.startswith(".") else word

@@ -1,18 +1,19 @@
 """A claim: the ledger's word on who may run a keyed message, and whether it was already done.
 
 Where a claim exists it *is* the lease; the broker's visibility is then only a delivery timer.
-Asked by `runtime/admission.py` for a whole batch; sealed by `runtime/settling.py`.
+Asked by `runtime/path/admission.py` for a whole batch; sealed by `runtime/path/outbox.py`.
 """
 
 import hashlib
 
 import msgspec
 
+from tenure.announcement import AnnounceRequest
 from tenure.message import Message, Outgoing
 
 
 class Scope(msgspec.Struct, frozen=True):
-    """What a claim is about: a key within its queue and task, in one generation.
+    """The scope of a claim: a key within its queue and task, in one generation.
 
     A message without a key is its own scope, by id.
     """
@@ -31,7 +32,7 @@ class Scope(msgspec.Struct, frozen=True):
 
 
 def digest(message: Message) -> str:
-    """Tells one payload from another under the same key, wherever the payload lies."""
+    """Identifies a payload under its key, wherever the payload is kept."""
     if message.ticket is not None:
         return message.ticket.digest
     # White space around it is lost when the envelope is read again.
@@ -39,7 +40,7 @@ def digest(message: Message) -> str:
 
 
 class ClaimRequest(msgspec.Struct, frozen=True):
-    """Ask to run `id` under `scope` for `seconds`. `digest` tells another payload under the same key."""
+    """Ask to run `id` under `scope` for `seconds`. `digest` identifies the payload."""
 
     scope: Scope
     id: str
@@ -48,6 +49,8 @@ class ClaimRequest(msgspec.Struct, frozen=True):
     digest: str
     #: When message `id` was sent, by its own account. 0: it does not say.
     sent_at: float = 0.0
+    #: Set for a message that Tenure did not send: its store does not know yet what it asks for.
+    announce: AnnounceRequest | None = None
 
 
 class Token(msgspec.Struct, frozen=True):
@@ -65,20 +68,20 @@ class Token(msgspec.Struct, frozen=True):
 
 
 class Fresh(msgspec.Struct, frozen=True):
-    """Go ahead."""
+    """The claim was made: go ahead."""
 
     token: Token
 
 
 class Running(msgspec.Struct, frozen=True):
-    """Somebody runs it now; come back when the claim could have ended."""
+    """Another run is under way; come back when its claim could have ended."""
 
     owner: str
     remaining_seconds: float
 
 
 class Done(msgspec.Struct, frozen=True):
-    """It is done. The hand-offs may not all have gone out before the crash: send them (idempotent), then ack."""
+    """The work is done. The hand-offs may be incomplete after a crash: send them (idempotent), then ack."""
 
     result: bytes
     handoffs: tuple[Outgoing, ...] = ()
@@ -99,3 +102,5 @@ class Seal(msgspec.Struct, frozen=True):
     token: Token
     result: bytes
     handoffs: tuple[Outgoing, ...] = ()
+    #: Set: the message asked to be announced. Its store keeps the announcement in the step of the seal.
+    announce: AnnounceRequest | None = None

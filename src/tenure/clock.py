@@ -1,4 +1,4 @@
-"""The only door to time.
+"""The only source of time.
 
 Two clocks, labelled by use. `monotonic` is for measuring and for every deadline: it never goes back, setting the
 wall clock does not change it, it counts the time that the machine was suspended, and on one host all processes read
@@ -6,7 +6,7 @@ the same value. `wall` is the clock of this machine, for storing and showing. It
 other machine's, so nothing that machines must agree on is decided by it: that is `State.wall`, the store's wall time.
 
 Timers of an event loop (`asyncio.sleep`, `loop.time`) stand still while the machine is suspended. So
-`clock.monotonic() - loop.time()` grows by the time asleep; `runtime/suspension.py` looks at that.
+`clock.monotonic() - loop.time()` grows by the time asleep; `runtime/background/suspension.py` looks at that.
 
 Tests hand in a clock they drive (`tenure.testing.VirtualClock`); nothing else in Tenure may read the time, and ruff
 holds that.
@@ -17,7 +17,7 @@ from typing import Protocol
 
 
 class Clock(Protocol):
-    """What the rest of Tenure knows of time."""
+    """The clock of the rest of Tenure."""
 
     def monotonic(self) -> float:
         """Seconds that never go back and count time asleep: for measuring and for deadlines."""
@@ -49,12 +49,12 @@ class SystemClock:
         return time.time()
 
     def boot_id(self) -> str:
-        """An id the kernel makes anew at each boot."""
+        """An id the kernel makes again at each boot."""
         return _boot_id()
 
 
 def asleep_seconds(clock: Clock) -> float:
-    """How far `clock.monotonic` is ahead of `time.monotonic`, which users have: by the time asleep since the boot."""
+    """Return how far `clock.monotonic` is ahead of `time.monotonic`: by the time asleep since the boot."""
     return clock.monotonic() - time.monotonic() if isinstance(clock, SystemClock) else 0.0
 
 

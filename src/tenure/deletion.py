@@ -1,8 +1,8 @@
 """Deletions: how deletes ended, counted, with the first failures and why.
 
-A delete that did not work is not lost, but it costs a run or a look later, and many of them tell of a lease that is too
-short or of a service in trouble. The first failures are kept, because they tell how it began. What was unknown is
-resolved when the message is met again. Pure; used by `runtime/deletions.py` and by `tenure.standalone`.
+A delete that did not work is not lost, but it costs a run or a look later, and many of them point to a lease that is
+too short or to a service in trouble. The first failures are kept: they show how it began. What was unknown is
+resolved when the message is met again. Pure; used by `runtime/path/deletions.py` and by `tenure.standalone`.
 """
 
 from collections import Counter
@@ -12,7 +12,7 @@ import msgspec
 
 from tenure.settlement import Outcome
 
-#: So many messages are remembered whose delete did not work.
+#: This many messages are remembered whose delete did not work.
 _OPEN = 10_000
 
 
@@ -31,7 +31,7 @@ class DeletionStats(msgspec.Struct, frozen=True, kw_only=True):
 
     total: int
     deleted: int
-    #: By the word for how it ended.
+    #: By outcome.
     outcomes: dict[str, int]
     #: Calls that were made.
     attempts: int
@@ -51,17 +51,17 @@ class DeletionStats(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def success_rate(self) -> float | None:
-        """From 0 to 1, without those that were gone already. None: there was nothing to delete yet."""
+        """The part that worked, from 0 to 1, without those gone already. None: there was nothing to delete yet."""
         tried = self.total - self.already_gone
         return self.deleted / tried if tried else None
 
     def as_dict(self) -> dict[str, Any]:
-        """For an event, a log or JSON."""
+        """Return it as fields for an event, a log or JSON."""
         found: dict[str, Any] = msgspec.to_builtins(self)
         return found | {"success_rate": self.success_rate}
 
     def __str__(self) -> str:
-        """In a line."""
+        """Show it in a line."""
         if not self.total:
             return "nothing to delete"
         rate = "" if self.success_rate is None else f" ({100 * self.success_rate:.1f} %)"
@@ -74,7 +74,7 @@ class DeletionTally:
     """Counts deletes. Not for several threads at once."""
 
     def __init__(self, kept_failures: int) -> None:
-        """The first `kept_failures` are kept with their reasons."""
+        """Count deletes; keep the reasons of the first `kept_failures`."""
         self._outcomes: Counter[Outcome] = Counter()
         self._attempts = 0
         self._resolved = 0
@@ -84,12 +84,12 @@ class DeletionTally:
         self._open: dict[str, None] = {}
 
     def count_deleted(self, number: int, attempts: int) -> None:
-        """So many were deleted; for those that may have failed before, `settle` is to be told too."""
+        """Count deletes that worked. Call `settle` too for those that may have failed before."""
         self._outcomes[Outcome.DELETED] += number
         self._attempts += attempts
 
     def count_failed(self, failure: DeletionFailure, attempts: int) -> None:
-        """One was not deleted. If it was gone already, that is counted, and is no failure."""
+        """Count a message that was not deleted. If it was gone already, that is counted apart and is no failure."""
         self._outcomes[failure.outcome] += 1
         self._attempts += attempts
         if failure.outcome is Outcome.ALREADY_GONE:
@@ -107,14 +107,14 @@ class DeletionTally:
         return bool(self._open)
 
     def settle(self, id: str) -> None:
-        """It is gone now. What did not work before is resolved by that."""
+        """Note that it is gone now, which resolves an earlier failure."""
         if id in self._open:
             del self._open[id]
             self._failures.pop(id, None)
             self._resolved += 1
 
     def stats(self) -> DeletionStats:
-        """The counts now."""
+        """Return the counts."""
         return DeletionStats(
             total=self._outcomes.total(),
             deleted=self._outcomes[Outcome.DELETED],

@@ -1,11 +1,11 @@
 """The envelope: a message as bytes, versioned, its payload left unread.
 
-JSON, so that people and other languages can read what lies in a queue. The `tenure` field carries the
+JSON, so that people and other languages can read the messages in a queue. The `tenure` field carries the
 version; a message without it is foreign. A reader takes every version it knows, and says so when it
 meets a newer one: such a message is for a newer worker, not for the dead letters.
 
     1    a message with its body
-    2    one whose body lies in a cloakroom (`Message.ticket`): who does not know tickets must not run it without
+    2    one whose body is in a blob store (`Message.ticket`): a reader without tickets must not run it
 """
 
 from typing import TypeVar
@@ -36,7 +36,7 @@ _FIELDS = Message.__struct_fields__
 
 
 class _Stamp(msgspec.Struct):
-    """Just enough of any envelope to tell why it could not be read."""
+    """Just enough of any envelope to say why it could not be read."""
 
     tenure: int | None = None
 
@@ -71,7 +71,8 @@ def log_fields(id: str, raw: bytes | None = None) -> dict[str, str]:
 
 def split(message: Message) -> tuple[bytes, bytes]:
     """The payload apart from everything else, for queues whose other readers know the payload alone."""
-    return encode(msgspec.structs.replace(message, body=ELSEWHERE)), bytes(message.body)
+    plain = message if type(message) is Message else _as(Message, message)
+    return encode(msgspec.structs.replace(plain, body=ELSEWHERE)), bytes(message.body)
 
 
 def join(head: bytes, body: bytes) -> bytes:
@@ -79,7 +80,7 @@ def join(head: bytes, body: bytes) -> bytes:
     # Within a text its quotes would be escaped, so the first is the field.
     if _HOLE in head:
         return head.replace(_HOLE, _HOLE.removesuffix(b"null") + body, 1)
-    try:  # somebody has written it anew
+    try:  # rewritten by other software
         fields = msgspec.json.decode(head, type=dict[str, msgspec.Raw])
     except (msgspec.MsgspecError, UnicodeDecodeError):
         return head + body

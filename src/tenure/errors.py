@@ -14,11 +14,16 @@
     │   ├── UnknownSchedule      unknown_schedule
     │   ├── NotBrowsable         not_browsable
     │   ├── NotDead              not_dead
+    │   ├── NotDelayed           not_delayed
     │   ├── AmbiguousId          ambiguous_id
-    │   ├── ChildFailed          child_failed (runtime/spawning.py)
-    │   ├── LoginRefused         login_refused (adapters/redis/faults.py, as the next two)
+    │   ├── ChildFailed          child_failed (runtime/processes/child_process.py)
+    │   ├── UnknownEndpoint      unknown_endpoint
+    │   ├── EndpointExists       endpoint_exists
+    │   ├── UnknownFinding       unknown_finding
+    │   ├── SecretUnreadable     secret_unreadable
+    │   ├── LoginRefused         login_refused
     │   ├── PermissionMissing    permission_missing
-    │   └── ServerTooOld         server_too_old
+    │   └── ServerTooOld         server_too_old (adapters/redis/faults.py)
     ├── BadMessage
     │   ├── UnknownTask          unknown_task
     │   ├── BodyTooLarge         body_too_large
@@ -26,6 +31,8 @@
     │   ├── BodyUndecodable      body_undecodable
     │   ├── PayloadInvalid       payload_invalid
     │   ├── KeyConflict          key_conflict
+    │   ├── QuotaExceeded        quota_exceeded
+    │   ├── WebhookRefused       webhook_refused
     │   ├── BadArgument          bad_argument
     │   │   └── StaleReceipt     stale_receipt
     │   └── SyncInAsync          sync_in_async
@@ -48,8 +55,14 @@
     │   ├── ResultTooLarge       result_too_large
     │   └── ResultTimeout        result_timeout (also a TimeoutError)
     ├── MessageNotFound          message_not_found
+    ├── NotPromotable            not_promotable
     ├── NotRunning               not_running
     ├── StackUnanswered          stack_unanswered
+    ├── WorkerGone               worker_gone
+    ├── WorkerShared             worker_shared
+    ├── WebhookError             webhook
+    │   ├── SignatureInvalid     signature_invalid
+    │   └── SignatureExpired     signature_expired
     └── LeaseLost                lease_lost
 
 Every sentence says what happened to the message and what to do. Codes never change; sentences may.
@@ -107,14 +120,26 @@ class BadMiddleware(ConfigurationError):
     code = "bad_middleware"
 
 
+class LoginRefused(ConfigurationError):
+    """The store does not take the user and password, the key or the token, or there are none."""
+
+    code = "login_refused"
+
+
+class PermissionMissing(ConfigurationError):
+    """The login is good, but not for this call, command or key."""
+
+    code = "permission_missing"
+
+
 class StoreMissing(ConfigurationError):
-    """There is nothing at the place that somebody wants to look at; nothing was created."""
+    """There is no store at this place; nothing was created."""
 
     code = "store_missing"
 
 
 class UnknownQueue(ConfigurationError):
-    """A queue that nobody knows: most likely mistyped."""
+    """A queue that does not exist here: most likely mistyped."""
 
     code = "unknown_queue"
 
@@ -126,21 +151,27 @@ class QueueNotEmpty(ConfigurationError):
 
 
 class UnknownSchedule(ConfigurationError):
-    """A schedule that nobody knows."""
+    """A schedule that does not exist here."""
 
     code = "unknown_schedule"
 
 
 class NotBrowsable(ConfigurationError):
-    """The broker cannot show what lies in it."""
+    """The broker cannot show its messages."""
 
     code = "not_browsable"
 
 
 class NotDead(ConfigurationError):
-    """A message that was named as a dead letter is none."""
+    """A message that was named as a dead letter is not one."""
 
     code = "not_dead"
+
+
+class NotDelayed(ConfigurationError):
+    """A message that was to run now waits for no time: it runs, is dead or has ended."""
+
+    code = "not_delayed"
 
 
 class AmbiguousId(ConfigurationError):
@@ -149,8 +180,32 @@ class AmbiguousId(ConfigurationError):
     code = "ambiguous_id"
 
 
+class UnknownEndpoint(ConfigurationError):
+    """A webhook endpoint that does not exist here."""
+
+    code = "unknown_endpoint"
+
+
+class UnknownFinding(ConfigurationError):
+    """A finding that does not exist here, or not any more."""
+
+    code = "unknown_finding"
+
+
+class EndpointExists(ConfigurationError):
+    """A webhook endpoint of that name exists already; it stays as it is."""
+
+    code = "endpoint_exists"
+
+
+class SecretUnreadable(ConfigurationError):
+    """The secret of a webhook endpoint cannot be sealed or read, so nothing can be signed with it."""
+
+    code = "secret_unreadable"
+
+
 class BadMessage(TenureError):
-    """The message was refused at the door; nothing was stored."""
+    """The message was refused before it was sent; nothing was stored."""
 
     code = "bad_message"
 
@@ -199,6 +254,18 @@ class KeyConflict(BadMessage):
     """The same key was sent before with another payload."""
 
     code = "key_conflict"
+
+
+class QuotaExceeded(BadMessage):
+    """As many messages wait in the queue as may; sent again later, it may be taken."""
+
+    code = "quota_exceeded"
+
+
+class WebhookRefused(BadMessage):
+    """A webhook that the message asks for may not be called."""
+
+    code = "webhook_refused"
 
 
 class BadArgument(BadMessage):
@@ -362,8 +429,14 @@ class MessageNotFound(TenureError):
     code = "message_not_found"
 
 
+class NotPromotable(TenureError):
+    """The queue cannot show a delayed message before its time. It stays delayed."""
+
+    code = "not_promotable"
+
+
 class NotRunning(TenureError):
-    """No worker holds the message now, so there is no handler to look at."""
+    """No worker holds the message now, so there is no handler to look at, and no lease to touch."""
 
     code = "not_running"
 
@@ -372,6 +445,36 @@ class StackUnanswered(TenureError):
     """The worker that holds the message did not say in time where its handler is. The message is untouched."""
 
     code = "stack_unanswered"
+
+
+class WorkerGone(TenureError):
+    """No worker of that id is alive as far as the store knows. Nothing was asked."""
+
+    code = "worker_gone"
+
+
+class WorkerShared(TenureError):
+    """The worker also serves queues that the caller does not see. Nothing was asked of it."""
+
+    code = "worker_shared"
+
+
+class WebhookError(TenureError):
+    """A request to a webhook receiver must not be believed; the subclass says why."""
+
+    code = "webhook"
+
+
+class SignatureInvalid(WebhookError):
+    """The request is not signed, or by another secret, or it was changed on its way. Answer 401."""
+
+    code = "signature_invalid"
+
+
+class SignatureExpired(WebhookError):
+    """The request is signed, but too long ago: perhaps somebody repeats it. Answer 401."""
+
+    code = "signature_expired"
 
 
 class LeaseLost(TenureError):

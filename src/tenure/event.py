@@ -1,6 +1,6 @@
-"""An event: a fact about a message, an owner or a queue, told after it is true.
+"""An event: a fact about a message, an owner or a queue, published after it is true.
 
-Published on `runtime/bus.py`; kept by `Journal`, from where it can be replayed.
+Published on `runtime/background/bus.py`; kept by `Journal`, from where it can be replayed.
 """
 
 from enum import StrEnum
@@ -12,6 +12,12 @@ import msgspec
 class EventKind(StrEnum):
     """Every kind of fact. The words are promises: dashboards and alerts are built on them."""
 
+    RECEIVED = "received"
+    HEARTBEAT_STARTED = "heartbeat_started"
+    HEARTBEAT_EXTENDED = "heartbeat_extended"
+    HEARTBEAT_STATS = "heartbeat_stats"
+    PROCESSED = "processed"
+    DELETION = "deletion"
     COMPLETED = "completed"
     RETRIED = "retried"
     SNOOZED = "snoozed"
@@ -33,6 +39,11 @@ class EventKind(StrEnum):
     PURGED = "purged"
     PAUSED = "paused"
     RESUMED = "resumed"
+    LIMITED = "limited"
+    LIMIT_CLEARED = "limit_cleared"
+    QUOTA_SET = "quota_set"
+    QUOTA_CLEARED = "quota_cleared"
+    CLIENT_FORGOTTEN = "client_forgotten"
     TICKED = "ticked"
     FORGOTTEN = "forgotten"
     MOVED = "moved"
@@ -41,9 +52,18 @@ class EventKind(StrEnum):
     SCHEDULE_PAUSED = "schedule_paused"
     SCHEDULE_RESUMED = "schedule_resumed"
     SCHEDULE_RUN = "schedule_run"
+    PROMOTED = "promoted"
+    TOUCHED = "touched"
     LOOP_BLOCKED = "loop_blocked"
     DELETIONS = "deletions"
     FILE_SIZE_DETECTED = "file_size_detected"
+    WEBHOOK_DELIVERED = "webhook_delivered"
+    WEBHOOK_FAILED = "webhook_failed"
+    WEBHOOK_DISABLED = "webhook_disabled"
+    FINDING_FIRED = "finding_fired"
+    FINDING_CLEARED = "finding_cleared"
+    FINDING_ACKED = "finding_acked"
+    FINDING_SILENCED = "finding_silenced"
 
 
 class Event(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):

@@ -1,15 +1,15 @@
-"""Foreign messages: what lies in a queue and was not sent by Tenure, and who says which call it is.
+"""Foreign messages: messages in a queue that Tenure did not send, and the route that turns each into a call.
 
     @app.on_foreign("images")
     def route(foreign: Foreign) -> Call | None:
         order = foreign.json()
         return resize.bind(order["image"]).having(key=order["order_id"])
 
-A route is asked whenever such a message is lent, also after a return or a redrive, so it must give the same answer
+A route is asked whenever such a message is leased, also after a return or a redrive, so it must give the same answer
 each time; it must not wait. From its answer on the message goes the way of every other one, under the id that its
-service gave it. None: nobody knows it, and it goes to the dead letters as it lay there.
+service gave it. None: no route knows it, and it goes to the dead letters unchanged.
 
-Asked by `runtime/admission.py`. Before: `Broker.lease`.
+Asked by `runtime/path/admission.py`. Before: `Broker.lease`.
 """
 
 import base64
@@ -17,23 +17,25 @@ import binascii
 import inspect
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, TypeVar
+from urllib.parse import quote
 
 import msgspec
 
-from tenure.call import Call, Callable_, Options
 from tenure.errors import BadArgument, BadTask, BodyUndecodable
-from tenure.given import meant
 from tenure.message import Message
-from tenure.outgoing import outgoing
+from tenure.rules.arguments import TASK_ID_MARK, is_webhook, meant
+from tenure.rules.client_queue import client_of_queue
+from tenure.tasks.build_message import outgoing
+from tenure.tasks.call import Call, Callable_, Options
 
 if TYPE_CHECKING:
     from tenure.lease import Lease
-    from tenure.task import Task
+    from tenure.tasks.task import Task
 
 R = TypeVar("R")
 
 #: What a route's call may bring along; everything else was decided when the message was sent.
-_TAKEN = frozenset({"key", "correlation_id", "headers", "max_attempts", "lease", "max_hold"})
+_TAKEN = frozenset({"key", "correlation_id", "headers", "max_attempts", "lease", "max_hold", "webhook"})
 
 
 class Foreign(msgspec.Struct, frozen=True, kw_only=True):
@@ -61,7 +63,7 @@ class Foreign(msgspec.Struct, frozen=True, kw_only=True):
     def call(self, task: "Task[..., R]", payload: Mapping[str, Any] | None = None) -> Call[R]:
         """A call of `task` with the whole JSON object as its payload, or with `payload`.
 
-        Unlike `task.bind`, keys that the handler does not know are ignored; what does not fit is told when it is run.
+        Unlike `task.bind`, keys that the handler does not know are ignored; what does not fit fails when it is run.
         """
         body = self._json()[0] if payload is None else msgspec.json.encode(payload)
         return Call(task, msgspec.Raw(body))
@@ -73,7 +75,7 @@ class Foreign(msgspec.Struct, frozen=True, kw_only=True):
                     return raw, msgspec.json.decode(raw)
                 except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
                     continue
-        msg = f"message {self.id} is no JSON, and no base64 of it: {self.raw[:60]!r}"
+        msg = f"message {self.id} is neither JSON nor base64 of JSON: {self.raw[:60]!r}"
         raise BodyUndecodable(msg)
 
 
@@ -92,7 +94,7 @@ class ForeignTask(msgspec.Struct, frozen=True):
     id: str | None = None
     #: What the sender decided for this one: the id as key and correlation, and what `custom_…` says.
     options: Options = {}
-    #: Everything else that stood there, such as `webhook_url`.
+    #: Everything else that stood there.
     rest: dict[str, Any] = {}
 
     def call(self, task: "Task[..., R]") -> Call[R]:
@@ -106,13 +108,15 @@ _WORDS = {
     "id": ("task_id",),
     "lease": ("custom_ack_timeout", "ack_timeout"),
     "max_attempts": ("custom_max_attempts",),
+    "webhook": ("webhook_url",),
 }
 
 
 def read_task(foreign: Foreign) -> ForeignTask | None:
-    """Read `task_id`, `task_type`, `payload`, `custom_ack_timeout` (or `ack_timeout`) and `custom_max_attempts`.
+    """Read a task of that kind.
 
-    None: it is not of that kind.
+    Its words are `task_id`, `task_type`, `payload`, `webhook_url`, `custom_ack_timeout` (or `ack_timeout`) and
+    `custom_max_attempts`. None: it is not of that kind.
     """
     try:
         said = foreign.json()
@@ -135,6 +139,9 @@ def read_task(foreign: Foreign) -> ForeignTask | None:
         options["lease"] = found["lease"]
     if "max_attempts" in found:
         options["max_attempts"] = found["max_attempts"]
+    if is_webhook(found.get("webhook")):
+        # Its receiver knows the work by this id, not by that of the service.
+        options["webhook"] = found["webhook"] + (f"{TASK_ID_MARK}{quote(id, safe='')}" if id else "")
     return ForeignTask(kind, payload, id, options, said)
 
 
@@ -146,7 +153,7 @@ class Router:
     """The routes of an app, by queue."""
 
     def __init__(self, client: str | None) -> None:
-        """Nothing is routed yet. Calls are made on behalf of `client`."""
+        """Start without routes. Calls are made on behalf of `client`."""
         self._client = client
         #: None: for every queue without a route of its own.
         self._routes: dict[str | None, Route] = {}
@@ -164,12 +171,17 @@ class Router:
         self._routes[queue] = route
         return route
 
+    @property
+    def has_default(self) -> bool:
+        """Whether there is a route for queues without one of their own."""
+        return None in self._routes
+
     def knows(self, queue: str) -> bool:
-        """Whether there is anybody to ask."""
+        """Whether there is a route for the queue."""
         return queue in self._routes or None in self._routes
 
     def message(self, lease: "Lease") -> Message | None:
-        """The message that was lent, as its route reads it. None: nobody knows it. Raises what the route raises."""
+        """Read the leased message by its route. None: no route knows it. Raises what the route raises."""
         route = self._routes.get(lease.queue) or self._routes[None]
         foreign = Foreign(
             queue=lease.queue, id=lease.id, raw=lease.envelope, attributes=lease.attributes, sent_at=lease.sent_at
@@ -186,12 +198,13 @@ class Router:
         refused = sorted(call.options.keys() - _TAKEN)
         if refused:
             msg = (
-                f"a message that lies in its queue already takes no {', '.join(refused)}; "
+                f"a message that is already in its queue takes no {', '.join(refused)}; "
                 f"{meant(refused[0], _TAKEN)}. It was not run"
             )
             raise BadArgument(msg)
         task: Callable_ = call.task
-        made = outgoing(call, {}, id=lease.id, client=self._client, sent_at=lease.sent_at or 0.0).message
+        client = client_of_queue(lease.queue) or self._client
+        made = outgoing(call, {}, id=lease.id, client=client, sent_at=lease.sent_at or 0.0).message
         return msgspec.structs.replace(
             made, id=lease.id, queue=lease.queue, task=task.name, generation=lease.generation
         )

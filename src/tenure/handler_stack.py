@@ -5,23 +5,20 @@ by a post on the board (`notice.PostKind.STACK`), answered by `runtime/stacks/`,
 by `client/operations/stack.py`.
 """
 
-import hashlib
 from enum import StrEnum
 
 import msgspec
 
-from tenure.key_value import MOST_BYTES
+from tenure.key_value import MOST_BYTES, name_of
 from tenure.record import Progress
 
 #: The kind of key-value that an answer is.
 ANSWER_KIND = "stack.answer"
-#: An answer is kept for so long: several people may read it.
+#: An answer is kept for this long: several people may read it.
 ANSWER_SECONDS = 60.0
-#: A question stands for so long, if the one who asked does not withdraw it.
+#: A question lives so long, unless the asker withdraws it.
 QUESTION_SECONDS = 10.0
 
-#: Longer ids are asked about by their hash: names of key-values are short.
-_LONGEST_NAME = 200
 _LONGEST_FILE = 400
 _LONGEST_FUNCTION = 200
 #: A deeper stack is cut in the middle: where it began and where it is now say most.
@@ -61,7 +58,7 @@ class FrameStack(msgspec.Struct, frozen=True):
     """Frames, the outermost first, and what the innermost waits for side by side."""
 
     frames: tuple[StackFrame, ...] = ()
-    #: So many frames were cut out of the middle.
+    #: This many frames were cut out of the middle.
     left_out: int = 0
     branches: tuple[StackBranch, ...] = ()
 
@@ -78,7 +75,7 @@ class RunPhase(StrEnum):
     RUNNING = "running"
     #: It was asked to end (cancelled, lease lost, over `max_hold`, worker stopping) and has not ended yet.
     ENDING = "ending"
-    #: Its handler has ended, and the store is told how.
+    #: Its handler has ended, and is being settled.
     SETTLING = "settling"
 
 
@@ -121,7 +118,7 @@ class HandlerStack(msgspec.Struct, frozen=True, kw_only=True):
     running_seconds: float | None = None
     stack: FrameStack = FrameStack()
     holds: Holds | None = None
-    #: For so long, as far as is known.
+    #: For this long, as far as is known.
     holds_seconds: float | None = None
     #: The id of another message whose handler blocks the worker's event loop, so that this one does not move.
     held_up_by: str | None = None
@@ -131,19 +128,19 @@ class HandlerStack(msgspec.Struct, frozen=True, kw_only=True):
     memory_bytes: int | None = None
     #: What the handler said last by `ctx.progress`, in this run.
     progress: Progress | None = None
-    #: So long ago.
+    #: This long ago.
     progress_age_seconds: float | None = None
     #: The text of `progress` was left out, because the one who asked may not see payloads.
     redacted: bool = False
 
 
 def question_name(id: str) -> str:
-    """By which name a message is asked about."""
-    return id if len(id) <= _LONGEST_NAME else f"sha256:{hashlib.sha256(id.encode()).hexdigest()}"
+    """Return the name of the question about a message."""
+    return name_of(id)
 
 
 def bounded(frames: list[StackFrame], branches: tuple[StackBranch, ...] = ()) -> FrameStack:
-    """At most so many frames as can be read, the outermost first."""
+    """Keep as many frames as can be read, the outermost first."""
     left_out = max(0, len(frames) - _OUTER_FRAMES - _INNER_FRAMES)
     if left_out:
         frames = frames[:_OUTER_FRAMES] + frames[-_INNER_FRAMES:]
@@ -151,7 +148,7 @@ def bounded(frames: list[StackFrame], branches: tuple[StackBranch, ...] = ()) ->
 
 
 def encoded(stack: HandlerStack) -> bytes:
-    """As it is kept: at most `key_value.MOST_BYTES`. What is too much goes: branches first, then the outer frames."""
+    """Encode at most `key_value.MOST_BYTES`. What is too much goes: branches first, then the outer frames."""
     data = msgspec.json.encode(stack)
     while len(data) > MOST_BYTES:
         seen = stack.stack
@@ -168,7 +165,7 @@ def encoded(stack: HandlerStack) -> bytes:
 
 
 def decoded(data: bytes) -> HandlerStack | None:
-    """As it was kept. None: it is none, as after an upgrade of one side."""
+    """The stored answer. None: it cannot be read, as after an upgrade of one side."""
     try:
         return msgspec.json.decode(data, type=HandlerStack)
     except msgspec.MsgspecError:

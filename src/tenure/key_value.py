@@ -4,21 +4,27 @@ For what is neither a message nor an event: access tokens, the secret that signs
 `KeyValues` (`state.py`) until it is removed, or until its own time is over.
 """
 
+import hashlib
 import os
 
 import msgspec
 
-#: A document may have so many bytes: some stores keep a row of 64 KiB at most.
+#: A document may have this many bytes: some stores keep a row of 64 KiB at most.
 MOST_BYTES = 32 * 1024
-#: A name may have so many characters: its bytes must fit into the key of a row.
+#: A name may have this many characters: its bytes must fit into the key of a row.
 MOST_NAME = 200
-#: So many of one kind are listed.
+#: This many of one kind are listed.
 MOST_LISTED = 10_000
 
 
 def new_version() -> str:
-    """A version that no document had before: one that is removed and made anew is not taken for the old one."""
+    """A version that no document had before: one that is removed and made again is not taken for the old one."""
     return os.urandom(8).hex()
+
+
+def name_of(id: str) -> str:
+    """The name under which something is kept, or posted, about this id: the id itself, or its hash where it is long."""
+    return id if len(id) <= MOST_NAME else f"sha256:{hashlib.sha256(id.encode()).hexdigest()}"
 
 
 class KeyValue(msgspec.Struct, frozen=True, kw_only=True):

@@ -1,16 +1,17 @@
 """A lease: the right to work on one message until a stated moment.
 
 A lease is a value, never a handle. Touching it returns a *new* lease, because on some brokers each
-touch also replaces the receipt. Whoever holds two leases on one message holds a bug; while a message is
-in flight the only keeper of its latest lease is `runtime/heartbeat.py`.
+touch also replaces the receipt. Two leases on one message at once are a bug; while a message is
+in flight the only keeper of its latest lease is `runtime/background/heartbeat.py`.
 
-Made by `Broker.lease`. Next on the path: `runtime/intake.py`.
+Made by `Broker.lease`. Next on the path: `runtime/path/intake.py`.
 """
 
 from enum import StrEnum
 
 import msgspec
 
+from tenure.limit import Limit
 from tenure.message import NO_COUNTERS, Counters
 
 
@@ -21,7 +22,7 @@ class LeaseState(StrEnum):
     HELD = "held"
     #: The last touch got no answer: perhaps ours. Work goes on; the fence decides at the end.
     UNCERTAIN = "uncertain"
-    #: Someone else's, or nobody's. Nothing may be settled with it.
+    #: Another holder has the message, or none. Nothing may be settled with it.
     LOST = "lost"
 
 
@@ -50,7 +51,7 @@ class Lease(msgspec.Struct, frozen=True, gc=False):
     sent_at: float | None = None
     #: How often it was redriven.
     generation: int = 0
-    # What the worker knows of the work; told with a touch, for those who look at leases.
+    # What the worker knows of the work; sent with a touch, for viewers of leases.
     #: In whatever the task counts.
     size: float | None = None
     predicted_seconds: float | None = None
@@ -65,7 +66,7 @@ class Lease(msgspec.Struct, frozen=True, gc=False):
 
 
 class LeaseRequest(msgspec.Struct, frozen=True):
-    """What a worker asks of `Broker.lease`."""
+    """The arguments of `Broker.lease`."""
 
     owner: str
     #: New for each call, so that `held(owner, request_id)` finds what a lost reply lent.
@@ -79,5 +80,7 @@ class LeaseRequest(msgspec.Struct, frozen=True):
     #: True: the owner joined the roster before it asked. Kept with the loan: it decides what a lapse counts
     #: (`rules/lapse.py`), also when the owner is off the roster by then.
     has_presence: bool = False
-    #: Queues that match a pattern and are not served all the same: they are paused.
+    #: Queues that match a pattern and are still not served, because they are paused.
     excluded: tuple[str, ...] = ()
+    #: The limits in force, by the names of queues. Other queues have none.
+    limits: dict[str, Limit] = {}

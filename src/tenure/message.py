@@ -1,8 +1,8 @@
-"""A message: what was asked for, immutable from `send` to its end.
+"""A message: one piece of work to do, immutable from `send` to its end.
 
 The id is logical. It stays the same over every retry, return and redrive; only `generation` moves, when
 an operator redrives a dead letter. The payload stays raw bytes until the handler's own types decode it
-(`task.py`), so a broker never needs to understand it.
+(`tasks/task.py`), so a broker never needs to understand it.
 
 Made by `app.submit`. Next on the path: `envelope.py`, then `Broker.send`.
 
@@ -42,7 +42,7 @@ NO_OVERRIDES = Overrides()
 
 
 class Ticket(msgspec.Struct, frozen=True, gc=False):
-    """For a body that was too large for the broker: what was left in the cloakroom, and where (`claim_check.py`)."""
+    """For a body that was too large for the broker: the reference to its copy in the blob store."""
 
     #: The place as the sender called it, for people. A worker looks in its own.
     place: str
@@ -95,6 +95,8 @@ class Message(msgspec.Struct, frozen=True, gc=False, kw_only=True, omit_defaults
     overrides: Overrides = NO_OVERRIDES
     #: Set: `body` is empty; the real one was too large and is where `claim_check` says. Version 2 of the wire format.
     ticket: Ticket | None = None
+    #: What is to be told when it ends, such as `webhook:orders` (`announcement.py`). Empty: nothing.
+    announce: tuple[str, ...] = ()
 
 
 class Outgoing(msgspec.Struct, frozen=True, gc=False):
@@ -102,8 +104,11 @@ class Outgoing(msgspec.Struct, frozen=True, gc=False):
 
     message: Message
     delay_seconds: float = 0.0
-    #: For `Message.unique`: only a waiting message that was sent within so many seconds stands for it. None: any.
+    #: For `Message.unique`: only a waiting message that was sent within this many seconds counts as the same. None:
+    #: any.
     unique_seconds: float | None = None
+    #: It is refused if so many messages wait in its queue already, ready or delayed. None: any number may.
+    most_waiting: int | None = None
 
 
 class Counters(msgspec.Struct, frozen=True, gc=False):
@@ -123,5 +128,5 @@ NO_COUNTERS = Counters()
 
 
 def new_id(wall: float) -> str:
-    """32 hex digits that sort by time, so that indexes grow at their end, and that nobody can guess."""
+    """32 hex digits that sort by time, so that indexes grow at their end, and that cannot be guessed."""
     return f"{int(wall * 1000):012x}{os.urandom(10).hex()}"

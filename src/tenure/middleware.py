@@ -1,4 +1,4 @@
-"""Middleware: async functions that stand around every handler of an app.
+"""Middleware: async functions that wrap every handler of an app.
 
     @app.middleware
     async def timed(ctx: Context, run: Run) -> Any:
@@ -14,15 +14,16 @@ Middleware of a thread's handler runs in the loop around the thread; context var
 there too. The first that was registered is the outermost. A handler is run once an attempt: for another run,
 raise `Retry`. What ends programs (`sys.exit`) reaches middleware as a RuntimeError, so that it ends none.
 
-Registered by `@app.middleware`; wound around the handler by `runtime/handling.py` and `runtime/child.py`.
+Registered by `@app.middleware`; wound around the handler by `runtime/path/handling.py` and
+`runtime/processes/child_main.py`.
 """
 
 import inspect
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
 
-from tenure.context import Context
 from tenure.errors import BadMiddleware
+from tenure.tasks.context import Context
 
 #: What middleware awaits to go on: the handler, or the next middleware.
 Run = Callable[[], Awaitable[Any]]
@@ -35,13 +36,13 @@ class Middlewares(list[Middleware]):
     """The middleware of an app, outermost first. Called with a function, it adds that: `@app.middleware`."""
 
     def __call__(self, function: Middleware) -> Middleware:
-        """Put `function` around every handler, inside of those that are there."""
+        """Register `function` inside of the middleware that is registered already."""
         self.append(check(function))
         return function
 
 
 def check(function: Middleware) -> Middleware:
-    """Refuse what cannot stand around a handler."""
+    """Refuse what cannot be middleware."""
     name = getattr(function, "__name__", repr(function))
     # The second: an object whose `__call__` is async.
     if not (inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(type(function).__call__)):

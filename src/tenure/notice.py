@@ -1,6 +1,6 @@
 """Notices: what operators and schedules tell every worker.
 
-Kept by `Board`, read once a second by `runtime/noticing.py`.
+Kept by `Board`, read once a second by `runtime/background/board_watch.py`.
 """
 
 from collections.abc import Iterable
@@ -8,11 +8,16 @@ from enum import StrEnum
 
 import msgspec
 
-#: So many ids of cancelled messages are kept on the board: a worker that reads it once a second misses none of them
-#: unless more were cancelled in between, and then the count tells.
+#: This many ids of cancelled messages are kept on the board: a worker that reads it once a second misses none of them
+#: unless more were cancelled in between, and then only the count shows it.
 KEPT_CANCELS = 32
-#: So many posts may stand at once: every worker reads all of them once a second.
+#: This many posts may stand at once: every worker reads all of them once a second.
 MOST_POSTS = 500
+
+
+#: A request to one worker is kept for this long, so that a worker whose process stood still for a few minutes sees it.
+#: The worker withdraws it when it leaves.
+WORKER_POST_SECONDS = 600.0
 
 
 def newest_cancels(known: Iterable[str], more: Iterable[str]) -> tuple[str, ...]:
@@ -21,7 +26,7 @@ def newest_cancels(known: Iterable[str], more: Iterable[str]) -> tuple[str, ...]
 
 
 class Pause(msgspec.Struct, frozen=True):
-    """A queue from which nothing is leased until somebody resumes it."""
+    """A queue from which nothing is leased until it is resumed."""
 
     queue: str
     #: Wall time; for showing.
@@ -30,16 +35,24 @@ class Pause(msgspec.Struct, frozen=True):
 
 
 class PostKind(StrEnum):
-    """What a post asks of workers."""
+    """The request of a post."""
 
     #: `name` is a schedule: send no message for its ticks until the post is withdrawn.
     PAUSED_SCHEDULE = "paused_schedule"
     #: `name` is a message that runs: its holder answers with the stack of its handler.
     STACK = "stack"
+    #: `name` is the id of a worker (`key_value.name_of`): it leases nothing more, and stops when its handlers are done.
+    DRAIN_WORKER = "drain_worker"
+    #: `name` is the id of a worker: it stops, as on SIGTERM.
+    STOP_WORKER = "stop_worker"
+    #: The limit that an operator set for a queue (`rules/operator_limits.py`): the newest of each queue counts.
+    LIMIT = "limit"
+    #: The weight that an operator set for a client (`rules/client_weights.py`): the newest of each queue counts.
+    CLIENT_WEIGHT = "client_weight"
 
 
 class Post(msgspec.Struct, frozen=True, kw_only=True):
-    """Something that operators tell workers besides pauses: it stands until it is withdrawn or its time is over."""
+    """A notice from operators to workers besides pauses: it stays until it is withdrawn or expires."""
 
     kind: PostKind
     #: What it is about.
@@ -49,6 +62,8 @@ class Post(msgspec.Struct, frozen=True, kw_only=True):
     by: str = ""
     #: Wall time by the store's clock from which on it counts as withdrawn. None: it stands until it is withdrawn.
     until: float | None = None
+    #: What else it says, as text.
+    data: str = ""
 
     def is_over(self, wall: float) -> bool:
         """Whether its time is over at `wall`, by the store's clock."""
@@ -61,7 +76,7 @@ def standing_posts(posts: Iterable[Post], wall: float) -> tuple[Post, ...]:
 
 
 class Notices(msgspec.Struct, frozen=True):
-    """What a worker must know now."""
+    """The pauses and posts that a worker must know now."""
 
     paused: tuple[Pause, ...] = ()
     #: How many leased messages were ever cancelled. When it changes, a worker asks which of its leases still stand.

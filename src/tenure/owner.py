@@ -1,10 +1,10 @@
-"""An owner: one boot of one worker, the party that leases belong to; and a member of the roster.
+"""An owner: one boot of one worker, to which leases belong; and a member of the roster.
 
 The name stays over restarts; the nonce is new at each boot. A nonce that was declared dead never comes back, so what
 was decided about it stays true. Owners without presence (an HTTP client, a loop of the user's own) are never on the
-roster and are bound by their lease alone.
+roster; only their lease binds them.
 
-Stores list members; who of them is dead is judged by `rules/presence.py`.
+Stores list members; `rules/presence.py` decides which of them are dead.
 """
 
 import os
@@ -15,7 +15,7 @@ from tenure.errors import OwnerRetired
 
 
 class Owner(msgspec.Struct, frozen=True):
-    """Who holds a lease, and what a witness needs to know about its process. Empty: unknown."""
+    """The owner of a lease, with what a witness needs to know about its process. Empty: unknown."""
 
     name: str
     nonce: str
@@ -30,25 +30,26 @@ class Owner(msgspec.Struct, frozen=True):
     tasks: tuple[str, ...] = ()
     #: Names the namespaces in which `pid` and `process_start` mean something.
     pid_namespace: str = ""
-    #: When the kernel started the process, in the kernel's own words: tells it from a later one with the same pid.
+    #: When the kernel started the process, in the kernel's own unit: distinguishes it from a later one with the same
+    #: pid.
     process_start: str = ""
-    #: An identity that a manager gives to one process at a time. Empty: none.
+    #: An identity that a process manager gives to one process at a time. Empty: none.
     slot: str = ""
 
     @property
     def id(self) -> str:
-        """The word that stands on every lease of this owner."""
+        """The id of this owner on its leases."""
         return f"{self.name}/{self.nonce}"
 
     @classmethod
     def of_id(cls, id: str) -> "Owner":
-        """An owner of whom only the id is known."""
+        """Make an owner of whom only the id is known."""
         name, _, nonce = id.rpartition("/")
         return cls(name, nonce)
 
 
 class Member(msgspec.Struct, frozen=True, kw_only=True):
-    """One owner on the roster, as the store lists it. What it means is judged by `rules/presence.py`."""
+    """One owner on the roster, as the store lists it."""
 
     owner: Owner
     #: Seconds since the store last heard of it. A hint: silence proves nothing.
@@ -78,7 +79,7 @@ def new_nonce() -> str:
 
 
 def retired(owner: str) -> OwnerRetired:
-    """What every store says to an owner that was declared dead: whatever it still asks for comes too late."""
+    """Make the error for an owner that was declared dead. Its request comes too late."""
     return OwnerRetired(
         f"the worker {owner} was declared dead and its messages were returned; nothing was done for it. "
         "It must join again under a new nonce"

@@ -1,7 +1,7 @@
-"""The probe: what the operating system says about a process of this machine.
+"""The probe: facts of the operating system about a process of this machine.
 
-The only place that asks. Linux answers from `/proc`; macOS only says whether a pid exists. The answers are facts;
-what they prove is judged by `rules/presence.py`. Tests bring a probe of their own (`tenure.testing.probe`).
+The only place that asks the system. Linux answers from `/proc`; macOS only says whether a pid exists.
+`rules/presence.py` decides what the facts prove. Tests bring a probe of their own (`tenure.testing.probe`).
 """
 
 import os
@@ -20,7 +20,7 @@ _STATE, _PARENT, _THREADS, _START = 0, 1, 17, 19
 
 
 class ProcessId(msgspec.Struct, frozen=True):
-    """Which process this is. Two of these are comparable if boot and namespace are the same and known."""
+    """The identity of a process. Two are comparable if boot and namespace are the same and known."""
 
     boot_id: str
     #: Empty: it cannot be known, so nothing can be compared.
@@ -31,7 +31,7 @@ class ProcessId(msgspec.Struct, frozen=True):
 
 
 class ProcessLook(msgspec.Struct, frozen=True):
-    """What is there under a pid now."""
+    """The process that has a pid now."""
 
     exists: bool
     #: Empty: it cannot be read.
@@ -45,14 +45,14 @@ class ProcessLook(msgspec.Struct, frozen=True):
 
 
 class Probe(Protocol):
-    """Eyes for processes."""
+    """A look at processes."""
 
     def me(self) -> ProcessId:
         """The process that asks."""
         ...
 
     def look(self, pid: int) -> ProcessLook:
-        """What is there under `pid`, in the namespace of this process. When in doubt: something is."""
+        """Look at the process `pid` in the namespace of this process. When in doubt, it exists."""
         ...
 
 
@@ -60,7 +60,7 @@ class SystemProbe:
     """The operating system."""
 
     def me(self) -> ProcessId:
-        """The process that asks. Nothing is kept: after a fork all of it may be different."""
+        """Return the process that asks. Nothing is cached: after a fork all of it may be different."""
         look = self.look(os.getpid())
         return ProcessId(SYSTEM_CLOCK.boot_id(), _namespace(), os.getpid(), look.start)
 
@@ -85,9 +85,12 @@ def _read_stat(pid: int) -> ProcessLook:
         # A main thread that has ended looks like a zombie while others of its process still run.
         is_zombie = words[_STATE] in "XxZ" and int(words[_THREADS]) <= 1
         return ProcessLook(
-            exists=True, start=words[_START], is_zombie=is_zombie,
-            is_stopped=words[_STATE] in "Tt", parent=int(words[_PARENT]),
-        )  # fmt: skip
+            exists=True,
+            start=words[_START],
+            is_zombie=is_zombie,
+            is_stopped=words[_STATE] in "Tt",
+            parent=int(words[_PARENT]),
+        )
     except (OSError, ValueError, IndexError):
         return ProcessLook(exists=True)  # hidden, or ended just now: the next look will say so
 
@@ -103,13 +106,23 @@ def _namespace() -> str:
     except OSError:
         return ""
     try:
-        names.append(os.readlink("/proc/self/ns/time"))  # noqa: PTH115 - start times are told relative to it
+        names.append(os.readlink("/proc/self/ns/time"))  # noqa: PTH115 - start times are relative to it
     except OSError:
         names.append("")  # older kernels have no time namespaces
     return " ".join(names).strip()
 
 
 SYSTEM_PROBE = SystemProbe()
+
+
+def cpu_seconds() -> float | None:
+    """CPU time that this process has used, in user and kernel mode. None: the system does not say."""
+    try:
+        import resource  # noqa: PLC0415 - not on every system
+    except ImportError:
+        return None
+    used = resource.getrusage(resource.RUSAGE_SELF)
+    return used.ru_utime + used.ru_stime
 
 
 def resident_bytes(pid: int) -> int | None:

@@ -2,7 +2,7 @@
 
 Looking is bounded. One call of `Broker.browse` reads at most `Query.look_at` rows and says how far it looked, so a rare
 match in a million messages costs many short calls and never one long one. An empty page with a cursor is normal: it
-means "nothing in this part, go on". What moves while somebody pages may be seen twice or not at all.
+means "nothing in this part, go on". What moves between two pages may be seen twice or not at all.
 
 Asked of `Broker.browse` and `Broker.leases`. Filters are applied by `rules/browsing.py`, the same for every store;
 cursors are made and read by `rules/cursor.py`.
@@ -46,6 +46,8 @@ class Query(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     limit: int = 100
     #: Most rows that are read for it.
     look_at: int = LOOK_AT
+    #: After this long the page ends, but not before 1,000 rows were read. None: `look_at` alone bounds it.
+    seconds: float | None = None
     #: `Page.cursor` of the page before; empty: from the start.
     cursor: str = ""
     #: Also look through states that only a paid scan can show (`BrokerTraits.scannable`).
@@ -53,7 +55,7 @@ class Query(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class Browsed(msgspec.Struct, frozen=True, kw_only=True):
-    """One message as it lies in the broker, looked at without disturbing it."""
+    """One message as the broker stores it, read without changing it."""
 
     id: str
     queue: str
@@ -87,6 +89,8 @@ class Page(msgspec.Struct, frozen=True, kw_only=True):
     looked_at: int = 0
     #: The time of the last row that was read (as `Query.since` counts it). None: no row was read, or it has no time.
     looked_until: float | None = None
+    #: True: another match was seen behind these. False, with a cursor: not known.
+    has_more: bool = False
 
 
 class HeldLease(msgspec.Struct, frozen=True, kw_only=True):
@@ -110,22 +114,22 @@ class HeldLease(msgspec.Struct, frozen=True, kw_only=True):
     #: None: not touched yet.
     last_beat_at: float | None = None
     progress: Progress | None = None
-    #: Of the work, in whatever the task counts; told with a beat.
+    #: Of the work, in the unit of its task; sent with a beat.
     size: float | None = None
-    #: How long the worker expects the run to take; told with a beat.
+    #: How long the worker expects the run to take; sent with a beat.
     predicted_seconds: float | None = None
     #: False: the holder never joined the roster (an HTTP client, a loop of the user's own).
     has_presence: bool = True
 
 
 class Leases(msgspec.Struct, frozen=True, kw_only=True):
-    """What is held now, soonest deadline first."""
+    """The current leases, soonest deadline first."""
 
     leases: tuple[HeldLease, ...] = ()
     #: True: there are more than were asked for.
     is_cut: bool = False
     #: The moment of reading, Unix seconds by the store's clock.
     now: float
-    #: When the store was last swept, and when the next sweep is due. None: nobody has swept here.
+    #: When the store was last swept, and when the next sweep is due. None: no sweep has run here.
     last_sweep_at: float | None = None
     next_sweep_at: float | None = None

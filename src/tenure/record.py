@@ -1,4 +1,4 @@
-"""A record: what can be told about one message at any time of its life, and after it."""
+"""A record: what is known about one message, during its life and after it."""
 
 import msgspec
 
@@ -25,7 +25,7 @@ class Ending(msgspec.Struct, frozen=True, omit_defaults=True):
     reason: Reason | None = None
 
 
-#: A message keeps its last so many endings.
+#: A message keeps its last this many endings.
 HISTORY_LIMIT = 20
 
 

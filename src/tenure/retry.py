@@ -1,12 +1,15 @@
-"""When a failed message comes back, and when it does not: pure arithmetic.
+"""Retries: when a failed message comes back, and when it does not. Pure arithmetic.
 
-Exponential backoff with full jitter on the upper half, so that a burst of failures does not return as a
-burst. Applied by `runtime/handling.py`.
+The pauses are those of `rules/backoff.py`. For failed messages the policy is applied by `runtime/verdicts.py`; stores
+that are away, and requests to a cloud, are tried again by a policy of their own (`runtime/outage.py`,
+`standalone/trying.py`, adapters).
 """
 
 from collections.abc import Callable
 
 import msgspec
+
+from tenure.rules.backoff import backoff_seconds
 
 #: By default.
 MAX_SNOOZES = 1000
@@ -24,9 +27,7 @@ class RetryPolicy(msgspec.Struct, frozen=True):
 
     def delay_seconds(self, attempt: int, draw: Callable[[], float]) -> float:
         """Seconds to wait after failed attempt number `attempt` (from 1). `draw` gives 0.0 to 1.0."""
-        # Past 2**30 the cap has long won; the bound keeps the power from growing without end.
-        full = min(self.max_delay_seconds, self.first_delay_seconds * 2.0 ** min(attempt - 1, 30))
-        return full * (0.5 + 0.5 * draw())
+        return backoff_seconds(attempt, self.first_delay_seconds, self.max_delay_seconds, draw)
 
     def is_exhausted(self, attempts: int) -> bool:
         """Whether `attempts` failed attempts are all there may be."""

@@ -1,7 +1,7 @@
 """A sample: how long one run of a handler took.
 
-Made by `runtime/sampling.py`, kept by `Journal` and shared by all workers: what a task usually takes is learned from
-the runs of all of them.
+Made by `runtime/background/sampler.py`, kept by `Journal` and shared by all workers: what a task usually takes is
+learned from the runs of all of them.
 """
 
 from enum import StrEnum
@@ -10,7 +10,7 @@ import msgspec
 
 
 class Ended(StrEnum):
-    """How the run ended. A run that failed or was cancelled says nothing about the work, and is no sample."""
+    """The end of a run. A run that failed or was cancelled says nothing about the work, and is no sample."""
 
     COMPLETED = "completed"
     #: Ended from outside: it would have taken longer than this.
@@ -27,7 +27,7 @@ class Sample(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
     ended: Ended = Ended.COMPLETED
     #: How large the work was, in whatever the task counts. None: it has no size.
     size: int | None = None
-    #: What kind of machine it ran on; runs on different kinds cannot be compared.
+    #: What kind of machine it ran on; runs on different kinds cannot be compared. Empty: not known, as over HTTP.
     hardware: str = ""
 
 

@@ -1,7 +1,7 @@
 """A settlement: how an ack, nack, give-back or dead-lettering really ended.
 
-A 200 is no proof on every broker, so the words are chosen to be keepable: `unknown` is said where the
-truth cannot be had, never "success".
+A 200 is no proof on every broker, so an outcome claims no more than is known: `unknown` where the result cannot be
+known, never "success".
 """
 
 from enum import StrEnum
@@ -22,11 +22,11 @@ class Outcome(StrEnum):
     RETURNED = "returned"
     #: Ours, and now with the dead letters.
     DEAD = "dead"
-    #: Nothing was changed: the message is not lent to anybody any more.
+    #: Nothing was changed: the message is not leased any more.
     ALREADY_GONE = "already_gone"
-    #: Nothing was changed: somebody else holds it.
+    #: Nothing was changed: another holder has it.
     TAKEN_OVER = "taken_over"
-    #: No answer that can be trusted; the next sighting will tell.
+    #: No reliable answer; the next delivery of the message shows it.
     UNKNOWN = "unknown"
 
 
@@ -56,10 +56,12 @@ class Ack(msgspec.Struct, frozen=True, gc=False):
     duration_seconds: float | None = None
     #: What a message that we did not send was read as; its bytes do not say it.
     routed: Message | None = None
+    #: The work was done by an earlier run: this end is not announced.
+    is_duplicate: bool = False
 
 
 class Nack(msgspec.Struct, frozen=True, gc=False):
-    """Failed: count an attempt and lend it again after a delay."""
+    """Failed: count an attempt, and make it ready again after a delay."""
 
     lease: Lease
     delay_seconds: float
@@ -67,7 +69,7 @@ class Nack(msgspec.Struct, frozen=True, gc=False):
 
 
 class GiveBack(msgspec.Struct, frozen=True, gc=False):
-    """Not run: lend it again after a delay, counting nothing. A reason is kept in its history."""
+    """Not run: make it ready again after a delay, counting nothing. A reason is kept in its history."""
 
     lease: Lease
     delay_seconds: float = 0.0

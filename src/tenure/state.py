@@ -4,18 +4,19 @@
     Records    status, progress and checkpoint of a message
     Roster     which workers there are
     Journal    events, kept in order, for replay; how long runs took; what was counted
-    Board      what operators and schedules tell every worker; whose turn it is
+    Board      notices of operators and schedules for every worker; whose turn it is
     ActLog     what people did, kept for 400 days
     KeyValues  small documents by kind and name: access tokens, secrets, answers
 
-One URL names the place for all seven (`State`). Implemented by `adapters/<vendor>/`; held to their word
-by `tenure.testing.conformance`.
+One URL names the place for all seven (`State`). Implemented by `adapters/<vendor>/`; tested by
+`tenure.testing.conformance`.
 """
 
 from collections.abc import Sequence
 from typing import Protocol
 
 from tenure.act import Act, StoredAct
+from tenure.broker import Erased
 from tenure.claim import ClaimAnswer, ClaimRequest, Scope, Seal, Token
 from tenure.event import Event, StoredEvent
 from tenure.key_value import KeyValue
@@ -28,7 +29,9 @@ from tenure.tally import Tally
 
 #: For `Board.take_turn`: the turn to sweep.
 SWEEP_TURN = "sweep"
-#: So many samples of each queue and task are kept.
+#: For `Records.get_many`.
+MOST_RECORDS = 1000
+#: This many samples of each queue and task are kept.
 KEPT_SAMPLES = 1000
 
 
@@ -46,12 +49,12 @@ class Ledger(Protocol):
     async def release(self, tokens: Sequence[Token]) -> list[bool]:
         """Let others claim: the attempt failed, or was not made. False: it was no longer ours.
 
-        Repeated before anybody else claimed, it answers True again.
+        Repeated before another worker claimed, it answers True again.
         """
         ...
 
     async def seal(self, batch: Sequence[Seal]) -> list[bool]:
-        """Done. From here on `claim` answers DONE with this result. False: no longer ours; nothing was written.
+        """Mark the work as done: `claim` answers DONE with this result. False: no longer ours; nothing was written.
 
         Repeated with the same token, as after a lost reply, it answers True again.
         """
@@ -63,12 +66,19 @@ class Ledger(Protocol):
 
 
 class Records(Protocol):
-    """What can be told about a message. Writes carry the lease: those of a stale holder change nothing."""
+    """The records of messages. Writes carry the lease: those of a stale holder change nothing."""
 
     async def get(self, id: str, queue: str | None = None) -> Record | None:
-        """Everything known about a message. None: never seen, or forgotten by now.
+        """Return the record of a message. None: never seen, or forgotten by now.
 
         `queue` is a hint where to look first; a message that is not there is looked for everywhere.
+        """
+        ...
+
+    async def get_many(self, wanted: Sequence[tuple[str, str | None]]) -> list[Record | None]:
+        """Return the record of each, in order: `get` for many ids, each with its hint, in as few steps as there can be.
+
+        For those who watch many messages. At most `MOST_RECORDS` in one call.
         """
         ...
 
@@ -76,7 +86,7 @@ class Records(Protocol):
         """Ids that begin with these characters, sorted, at most `limit` of them.
 
         For people who type the beginning of an id. None: the store cannot look ids up so. An id may be of a message
-        that was forgotten since; `get` tells.
+        that was forgotten since; `get` shows that.
         """
         ...
 
@@ -85,16 +95,16 @@ class Records(Protocol):
         ...
 
     async def checkpoint(self, lease: Lease, data: bytes) -> bool:
-        """Keep what the next run of this message starts from. False: the holder was stale, nothing was kept."""
+        """Keep a checkpoint for the next run of this message. False: the holder was stale, nothing was kept."""
         ...
 
     async def load_checkpoint(self, id: str) -> bytes | None:
-        """What an earlier run kept. None: nothing."""
+        """Load the checkpoint of an earlier run. None: there is none."""
         ...
 
 
 class Roster(Protocol):
-    """Who works here. It lists members and proves nothing: who is dead is judged by `rules/presence.py`.
+    """The workers of a store. It lists members and proves nothing: `rules/presence.py` judges who is dead.
 
     An owner is on the roster from `join` until `Broker.retire` has returned all that it held, or until `remove`.
     """
@@ -112,11 +122,11 @@ class Roster(Protocol):
         ...
 
     async def members(self) -> list[Member]:
-        """Everybody on the roster, in the order in which they joined; and those whose retirement is not finished."""
+        """List the owners on the roster, in the order in which they joined, and the unfinished retirements."""
         ...
 
     async def remove(self, owner: str, silent_seconds: float) -> bool:
-        """Take an owner off the roster that was not heard for `silent_seconds` and holds nothing. False: it stays.
+        """Remove an owner from the roster if it was silent for `silent_seconds` and holds nothing. False: it stays.
 
         It is not banned. If it takes a lease at this very moment no harm is done: its next `beat` puts it back.
         """
@@ -127,11 +137,11 @@ class Journal(Protocol):
     """Events in one order, replayable from any point until they are pruned; and samples, which all workers share."""
 
     async def append(self, events: Sequence[Event]) -> None:
-        """Keep events, in this order. The same batch again, right after an error, is kept once if that can be told."""
+        """Keep events, in this order. A batch that is repeated right after an error is kept once if possible."""
         ...
 
     async def read(self, after: int = 0, limit: int = 1000) -> list[StoredEvent]:
-        """The next events after place `after`, oldest first."""
+        """Read the next events after place `after`, oldest first."""
         ...
 
     async def about(self, message_id: str, *, since: float = 0.0, limit: int = 100) -> list[StoredEvent]:
@@ -147,7 +157,7 @@ class Journal(Protocol):
         ...
 
     async def first(self) -> int:
-        """The place of the oldest event that is kept; 0 if there is none. Whoever was further back has missed some."""
+        """The place of the oldest event that is kept; 0 if there is none. A reader further back has missed some."""
         ...
 
     async def wait(self, after: int, seconds: float) -> None:
@@ -158,6 +168,14 @@ class Journal(Protocol):
         """Forget old events; how many. Samples as old may be forgotten too.
 
         Tallies are forgotten too: by `tally.KEPT_SECONDS`, and those of hours with the events.
+        """
+        ...
+
+    async def erase(self, queue: str, after: str = "") -> Erased:
+        """Blank the events of a queue: what is left of each is its kind, its time and its place (`rules/erasing.py`).
+
+        One bounded step; the next goes on at `Erased.after`. Events that are appended meanwhile may keep what they say:
+        erase again. Begun anew it does what is left to do.
         """
         ...
 
@@ -174,15 +192,15 @@ class Journal(Protocol):
         ...
 
     async def samples(self, queue: str, task: str, *, after: int = 0, limit: int = KEPT_SAMPLES) -> list[StoredSample]:
-        """The next samples of a task after place `after`, oldest first. Places rise, with gaps perhaps."""
+        """Read the next samples of a task after place `after`, oldest first. Places rise, with gaps perhaps."""
         ...
 
 
 class Board(Protocol):
-    """What operators and schedules tell every worker, who reads it once a second; and whose turn it is."""
+    """Notices of operators and schedules, which every worker reads once a second; and whose turn it is."""
 
     async def read(self) -> Notices:
-        """Everything a worker must know."""
+        """Read the notices that a worker must know."""
         ...
 
     async def pause(self, pause: Pause) -> bool:
@@ -194,10 +212,10 @@ class Board(Protocol):
         ...
 
     async def post(self, post: Post) -> bool:
-        """Tell every worker something. False: a post of this kind and name stands already, and stays as it is.
+        """Post a notice for every worker. False: one of this kind and name is there already, and stays as it is.
 
-        One whose time is over does not stand: it is replaced, or removed by a later `post`. Raises `BadArgument` for a
-        name that cannot be kept, and while `notice.MOST_POSTS` stand.
+        An expired one does not count: it is replaced, or removed by a later `post`. Raises `BadArgument` for a name
+        that cannot be kept, and while there are `notice.MOST_POSTS`.
         """
         ...
 
@@ -206,7 +224,7 @@ class Board(Protocol):
         ...
 
     async def tick(self, tick: Tick) -> bool:
-        """Note the newest tick of a schedule. False: one as new was noted before, and stands."""
+        """Note the newest tick of a schedule. False: this one or a newer one was noted before."""
         ...
 
     async def ticks(self) -> list[Tick]:
@@ -220,8 +238,8 @@ class Board(Protocol):
     async def take_turn(self, name: str, token: str, seconds: float) -> bool:
         """Ask to be the one who does `name`. True: the turn is `token`'s for `seconds` from now.
 
-        Whoever has it renews it by asking again, and gives it up by asking for 0 seconds; it lapses by itself. False:
-        somebody else has it, and for no longer than `seconds` from now. It saves work and decides nothing: what is
+        The holder renews it by asking again, and gives it up by asking for 0 seconds; it lapses by itself. False:
+        another process has it, and for no longer than `seconds` from now. It saves work and decides nothing: what is
         done must be right if two do it.
         """
         ...
@@ -250,11 +268,11 @@ class KeyValues(Protocol):
     """
 
     async def get(self, kind: str, name: str) -> KeyValue | None:
-        """One document. None: there is none."""
+        """Return one document. None: there is none."""
         ...
 
     async def list(self, kind: str) -> list[KeyValue]:
-        """All of a kind, by name. Of more than `key_value.MOST_LISTED`, so many: it is not said which."""
+        """List all of a kind, by name. Of more than `key_value.MOST_LISTED`, this many: it is not said which."""
         ...
 
     async def put(
@@ -300,7 +318,7 @@ class State(Protocol):
 
     @property
     def board(self) -> Board:
-        """What operators and schedules say."""
+        """The posts of operators and schedules."""
         ...
 
     @property
@@ -316,8 +334,8 @@ class State(Protocol):
     def wall(self) -> float:
         """Wall time in Unix seconds, by the clock that all who use this state agree on.
 
-        That is the store's own clock, as far as its answers told it, and on a store of this machine the machine's.
-        Asks nobody: it is learned by `open`, and again by every `Board.read`. Schedules and `expires` go by it.
+        That is the store's own clock, as last read, and on a store of this machine the machine's.
+        Costs no call: it is learned by `open`, and again by every `Board.read`. Schedules and `expires` go by it.
         """
         ...
 

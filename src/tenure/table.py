@@ -1,9 +1,10 @@
-"""The table port: rows of text that are changed only by whoever knows what they say.
+"""The table port: rows of text that are changed only by compare-and-set.
 
 All that a broker without a truth of its own needs of a store: what the five ports of the state promise is decided above
 it, in Python, and written by compare-and-set. So a cloud's state can be kept by the same vendor
 (`adapters/aws/dynamo`), or by another (`adapters/redis/table`, `adapters/sqlite/table`); `assembly` brings them
-together. A row has a place: the part says which rows lie together, and rows of a part are in the order of their `sort`.
+together. A row has a place: the part says which rows are kept together, and rows of a part are in the order of their
+`sort`.
 """
 
 from collections.abc import Sequence
@@ -12,8 +13,8 @@ from typing import NamedTuple, Protocol, runtime_checkable
 import msgspec
 
 
-class Place(NamedTuple):
-    """Where a row is."""
+class RowKey(NamedTuple):
+    """The place of a row."""
 
     part: str
     sort: str
@@ -22,7 +23,7 @@ class Place(NamedTuple):
 class Row(msgspec.Struct, frozen=True, gc=False):
     """One row as it was read."""
 
-    place: Place
+    place: RowKey
     text: str
 
 
@@ -32,7 +33,7 @@ class Write(msgspec.Struct, frozen=True, gc=False):
     `text` None removes it, with `expected` None whatever it says.
     """
 
-    place: Place
+    place: RowKey
     text: str | None
     expected: str | None
     #: Wall time after which the store may forget the row. None: never. `KEEP`: as was said before.
@@ -51,7 +52,7 @@ class Table(Protocol):
         ...
 
     async def close(self) -> None:
-        """Let go."""
+        """Close the table."""
         ...
 
     def now(self) -> float:
@@ -59,17 +60,17 @@ class Table(Protocol):
         ...
 
     def wall(self) -> float:
-        """Wall time by the store's clock, as its last answers told it; by this machine's where the store is here."""
+        """Wall time by the store's clock, as last read; by this machine's where the store is here."""
         ...
 
-    async def get(self, places: Sequence[Place]) -> list[Row | None]:
+    async def get(self, places: Sequence[RowKey]) -> list[Row | None]:
         """The rows as they are now, each place once or more often."""
         ...
 
     async def write(self, batch: Sequence[Write]) -> list[bool]:
-        """Change rows, each for itself. False: it was not as expected, and nothing was changed. No place twice.
+        """Change rows, each for itself. False: its text was not as expected, and nothing was changed. No place twice.
 
-        To remove a row that is not there may answer True, whatever was expected: DynamoDB tells no difference.
+        To remove a row that is not there may answer True, whatever was expected: DynamoDB shows no difference.
         """
         ...
 
@@ -104,15 +105,15 @@ class ScanTable(Table, Protocol):
     async def scan(self, beginning: str, sort: str, *, after: str = "", limit: int = 1000) -> Scanned:
         """Rows called `sort` of the parts that begin so, in no order; reads about `limit` rows of whatever kind.
 
-        Raises `ValueError` for a mark that is none of its own.
+        Raises `ValueError` for a mark of another table.
         """
         ...
 
 
-def split_mark(mark: str) -> Place:
+def split_mark(mark: str) -> RowKey:
     """The place in the mark of a table whose rows have one order: part and sort, on two lines."""
     part, line, sort = mark.rpartition("\n")
     if not line:
         msg = f"{mark!r} is no mark"
         raise ValueError(msg)
-    return Place(part, sort)
+    return RowKey(part, sort)

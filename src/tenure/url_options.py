@@ -1,6 +1,6 @@
-"""What a URL says after its `?`: options, each with what it takes; and a URL without its secrets, for people.
+"""The options of a URL, after its `?`, each with what it takes; and a URL without its secrets, for people.
 
-Every place that a URL can name reads its options here, so that a typo is told in the same words everywhere, and before
+Every place that a URL can name reads its options here, so that a typo gets the same error everywhere, and before
 anything was opened. Used by `adapters/<vendor>/`. Pure.
 """
 
@@ -29,7 +29,7 @@ def read_query(
     *,
     secrets: frozenset[str] = frozenset(),
 ) -> dict[str, Any]:
-    """The options by name. Raises `BadURL`, and tells a bad value from a name that is not known.
+    """The options by name. Raises `BadURL`, which says whether the name or the value is wrong.
 
     `taken`: the names, and what each takes, for people. `read` makes a value of a name and its text; None: it is not
     taken. The text of `secrets` is not shown.

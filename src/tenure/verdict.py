@@ -1,11 +1,12 @@
 """A verdict: how the run of one message ended, decided before anything is settled.
 
 Handlers return a plain result, or *raise* `Retry`, `Snooze` or `Reject`; everything else they raise is an error.
-The worker turns that into one of the values below, and `runtime/settling.py` carries it out.
+The worker turns that into one of the values below, and `runtime/path/outbox.py` carries it out.
 """
 
 import math
 from datetime import timedelta
+from typing import ClassVar
 
 import msgspec
 
@@ -46,13 +47,16 @@ class Snooze(Exception):
 def _seconds(after: float | timedelta, kind: str) -> float:
     seconds = after.total_seconds() if isinstance(after, timedelta) else after
     if not math.isfinite(seconds):
-        msg = f"{kind}(after={after!r}) names no moment"
+        msg = f"{kind}(after={after!r}) must be a finite number of seconds"
         raise ValueError(msg)
     return seconds
 
 
 class Reject(Exception):
     """Raised by a handler: this message can never succeed; put it with the dead letters now."""
+
+    #: The code of the dead letter's reason.
+    code: ClassVar[str] = "rejected"
 
     def __init__(self, reason: str = "the handler rejected it") -> None:
         """Say why; people read it beside the dead letter."""
@@ -115,10 +119,12 @@ class Duplicate(msgspec.Struct, frozen=True, gc=False):
 
     result: bytes = b"null"
     handoffs: tuple[Outgoing, ...] = ()
+    #: Why it came again (`rules/duplicate_cause.py`). None: not known.
+    cause: str | None = None
 
 
 class Lost(msgspec.Struct, frozen=True, gc=False):
-    """The lease was lost while it ran: nothing is settled."""
+    """The lease was lost during the run: nothing is settled."""
 
 
 Verdict = Completed | Retried | Snoozed | Dead | Returned | Duplicate | Lost

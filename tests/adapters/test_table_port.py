@@ -23,7 +23,7 @@ from tenure.adapters.aws.memory_table import MemoryTable
 from tenure.adapters.redis.table import RedisTable
 from tenure.adapters.sqlite.table import LocalTable
 from tenure.clock import SYSTEM_CLOCK
-from tenure.table import KEEP, Place, Table, Write
+from tenure.table import KEEP, RowKey, Table, Write
 
 pytestmark = pytest.mark.real_time
 
@@ -76,11 +76,11 @@ def _table(kind: str, folder: Path) -> Table:
     raise ValueError(kind)
 
 
-def _place(sort: str, part: str = "p") -> Place:
-    return Place(part, sort)
+def _place(sort: str, part: str = "p") -> RowKey:
+    return RowKey(part, sort)
 
 
-async def _texts(table: Table, *places: Place) -> list[str | None]:
+async def _texts(table: Table, *places: RowKey) -> list[str | None]:
     return [None if row is None else row.text for row in await table.get(places)]
 
 

@@ -16,7 +16,7 @@ from tenure.adapters import redis
 from tenure.adapters.redis.table import RedisTable
 from tenure.adapters.sqlite.table import LocalTable
 from tenure.clock import SystemClock
-from tenure.table import GroupTable, Place, Write
+from tenure.table import GroupTable, RowKey, Write
 
 pytestmark = pytest.mark.real_time
 
@@ -51,11 +51,11 @@ def _server(kind: str) -> Any:
 
 
 def _new(sort: str, text: str = "one", part: str = "p") -> Write:
-    return Write(Place(part, sort), text, None)
+    return Write(RowKey(part, sort), text, None)
 
 
 async def _texts(table: GroupTable, *sorts: str, part: str = "p") -> list[str | None]:
-    return [None if row is None else row.text for row in await table.get([Place(part, sort) for sort in sorts])]
+    return [None if row is None else row.text for row in await table.get([RowKey(part, sort) for sort in sorts])]
 
 
 async def _order(table: GroupTable, part: str = "p") -> list[str]:
@@ -65,7 +65,7 @@ async def _order(table: GroupTable, part: str = "p") -> list[str]:
 async def test_a_group_is_carried_out_as_a_whole_or_not_at_all(kind: str, tmp_path: Path) -> None:
     async with _opened(kind, tmp_path) as table:
         assert await table.commit([[_new("a"), _new("b", part="q")]]) == [True]
-        stale = [Write(Place("p", "a"), "two", "one"), Write(Place("q", "b"), "two", "never")]
+        stale = [Write(RowKey("p", "a"), "two", "one"), Write(RowKey("q", "b"), "two", "never")]
         assert await table.commit([stale, [_new("c")], [_new("d"), _new("a")]]) == [False, True, False]
         assert await _texts(table, "a", "b", "c", "d") == ["one", None, "one", None]
         assert await _texts(table, "b", part="q") == ["one"]
@@ -74,20 +74,20 @@ async def test_a_group_is_carried_out_as_a_whole_or_not_at_all(kind: str, tmp_pa
 
 async def test_a_group_finds_what_those_before_it_in_the_same_call_have_written(kind: str, tmp_path: Path) -> None:
     async with _opened(kind, tmp_path) as table:
-        place = Place("p", "a")
+        place = RowKey("p", "a")
         groups = [[_new("a")], [_new("a")], [Write(place, "two", "one")], [Write(place, "three", "one")]]
         assert await table.commit(groups) == [True, False, True, False]
         assert await _texts(table, "a") == ["two"]
         assert await table.commit([[Write(place, None, "two")], [_new("a", "anew")]]) == [True, True]
         assert (await _texts(table, "a"), await _order(table)) == (["anew"], ["a"])
-        assert await table.commit([[_new("b")], [Write(Place("p", "b"), None, "one")]]) == [True, True]
+        assert await table.commit([[_new("b")], [Write(RowKey("p", "b"), None, "one")]]) == [True, True]
         assert (await _texts(table, "b"), await _order(table)) == ([None], ["a"])
 
 
 async def test_what_goes_whatever_it_says_need_not_be_there(kind: str, tmp_path: Path) -> None:
     async with _opened(kind, tmp_path) as table:
         await table.commit([[_new("a")]])
-        gone = [[Write(Place("p", sort), None, None)] for sort in ("a", "b")]
+        gone = [[Write(RowKey("p", sort), None, None)] for sort in ("a", "b")]
         assert await table.commit(gone) == [True, True]
         assert (await _texts(table, "a", "b"), await _order(table)) == ([None, None], [])
 
@@ -113,7 +113,7 @@ async def test_many_rows_take_a_redis_few_commands(kind: str, tmp_path: Path) ->
         return int(client.info("stats")["total_commands_processed"])
 
     async with _opened(kind, tmp_path) as table:
-        places = [Place("p", f"{number:03d}") for number in range(100)]
+        places = [RowKey("p", f"{number:03d}") for number in range(100)]
         await table.commit([[_new("warm")]])
         before = commands()
         assert all(await table.commit([[Write(place, "one", None)] for place in places]))
@@ -132,7 +132,7 @@ async def test_a_part_of_one_row_may_be_forgotten_and_lives_on_when_that_is_take
 ) -> None:
     client: Any = Redis(port=_server(kind).port)
     async with _opened(kind, tmp_path) as table:
-        soon, place = SystemClock().wall() + 500.0, Place(part, "a")
+        soon, place = SystemClock().wall() + 500.0, RowKey(part, "a")
         key = f"{table._store.names.common}t:{part}"  # type: ignore[attr-defined]
         await table.commit([[Write(place, "one", None, soon)]])
         assert 0 < client.ttl(key) <= 500

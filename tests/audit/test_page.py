@@ -15,9 +15,7 @@ def _plain(text: str) -> str:
 
 def test_the_table_has_every_rule_in_order() -> None:
     rows = re.findall(r"^\| \[`(TQ\d+)`\]\(#(tq\d+)\) \| (\S+) \| (\S+) \| (.+) \|$", PAGE, re.MULTILINE)
-    assert rows == [
-        (rule.id, rule.id.lower(), rule.name, rule.severity.value, rule.title) for rule in RULES.values()
-    ]  # fmt: skip
+    assert rows == [(rule.id, rule.id.lower(), rule.name, rule.severity.value, rule.title) for rule in RULES.values()]
 
 
 def test_every_rule_has_a_section_with_why_and_what_to_do() -> None:

@@ -50,7 +50,7 @@ def test_links_in_a_circle_end(tmp_path: Path) -> None:
 
 def test_what_is_no_file_is_told_and_not_waited_for(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe.py")
-    assert _reasons(audit([str(tmp_path)])) == ["it is no regular file"]
+    assert _reasons(audit([str(tmp_path)])) == ["it is not a regular file"]
 
 
 def test_a_folder_that_cannot_be_listed_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

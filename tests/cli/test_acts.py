@@ -27,9 +27,9 @@ def test_acts_are_shown_newest_first_and_filtered(tenure: Run) -> None:
 
 def test_a_table_for_people(tenure: Run) -> None:
     tenure("submit", "jobs:app", "resize", '{"image": "a"}', "--id", "a")
-    assert tenure("acts", URL).stdout == "Nobody did anything here that is kept.\n"
+    assert tenure("acts", URL).stdout == "The audit log is empty.\n"
     tenure("cancel", URL, "a")
     lines = tenure("acts", URL).stdout.splitlines()
     assert lines[0].split() == ["when", "who", "what", "queue", "messages", "through", "from"]
     assert lines[2].split()[-5:] == ["cancelled", "default-tasks", "1", "cli", "here"]
-    assert tenure("acts", URL, "--kind", "purged").stdout == "No such act is kept.\n"
+    assert tenure("acts", URL, "--kind", "purged").stdout == "No act in the audit log matches.\n"

@@ -14,7 +14,7 @@ from rich.console import Console
 
 import tenure as package
 from tenure.audit import audit
-from tenure.cli.audit import _print_rules
+from tenure.cli.commands.audit import _print_rules
 
 from .conftest import Run
 

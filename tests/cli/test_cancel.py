@@ -34,7 +34,7 @@ def _state(tenure: Run, id: str) -> object:
     return answer(tenure("show", URL, id, "--json"))["state"]
 
 
-_TOLD = "its worker is told within a second or so, and its result will be refused"
+_TOLD = "its worker ends it within about a second, and its result will be refused"
 
 
 @pytest.mark.parametrize(
@@ -59,7 +59,7 @@ def test_what_has_ended_stays_as_it_was_and_the_exit_code_says_so(tenure: Run, m
     assert result.exit_code == 1
     assert "dead: not cancelled: it is dead; tenure dead delete removes it" in result.stdout
     assert "ready: cancelled" in result.stdout
-    assert "error[not_cancelled]: 1 cancelled, 1 not: it had ended before" in result.stderr
+    assert "error[not_cancelled]: 1 cancelled, 1 not: it had already ended" in result.stderr
     assert (_state(tenure, "dead"), _state(tenure, "ready")) == ("dead", "cancelled")
     assert "ready: not cancelled: it is cancelled already" in tenure("cancel", URL, "ready").stdout
 

@@ -7,8 +7,8 @@ import sys
 import pytest
 
 from tenure.cli import logs
-from tenure.cli.colour import wants_colour
 from tenure.cli.logs import _Text
+from tenure.cli.terminal.colour import wants_colour
 
 
 class _Terminal(io.StringIO):

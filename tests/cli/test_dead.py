@@ -12,10 +12,10 @@ from click.testing import CliRunner
 
 import tenure.cli.acting as acting_module
 import tenure.cli.asking as asking_module
-import tenure.operating as operating_module
+import tenure.client.operator as operating_module
 from tenure import Tenure, envelope
 from tenure.broker import Browsed
-from tenure.cli.dead.list import _block
+from tenure.cli.commands.dead.list import _block
 from tenure.cli.root import root
 from tenure.client.operations.listed_message import listed
 from tenure.errors import BrokerUnavailable
@@ -77,7 +77,7 @@ def test_a_filter_that_finds_nothing_says_so_and_how_many_there_are(tenure: Run,
     for verb in ("list", "redrive", "delete"):
         result = tenure("dead", verb, URL, "--queue", "slwo")
         assert result.exit_code == 2
-        assert result.stderr.startswith("error[unknown_queue]: nobody knows queue 'slwo'")
+        assert result.stderr.startswith("error[unknown_queue]: there is no queue 'slwo'")
     tenure("dead", "delete", URL, "--all", "--yes")
     assert tenure("dead", "list", URL, "--reason", "rejected").stdout == "No dead letters with reason rejected.\n"
     assert tenure("dead", "list", URL).stdout == "No dead letters.\n"
@@ -228,9 +228,13 @@ def test_ctrl_c_ends_a_redrive_after_the_batch_under_way(
 def test_a_list_is_readable_in_eighty_columns(dead_letters: list[str]) -> None:
     message = Message(id="0" * 32, queue="q", task="resize_all_images", body=msgspec.Raw(b"{}"), sent_at=0.0)
     browsed = Browsed(
-        id="0" * 32, queue="q", state=MessageState.DEAD, envelope=envelope.encode(message), counters=Counters(),
+        id="0" * 32,
+        queue="q",
+        state=MessageState.DEAD,
+        envelope=envelope.encode(message),
+        counters=Counters(),
         reason=Reason("max_attempts", f"gave up after 3 of 3 attempts; the last one: {'x' * 80}"),
-    )  # fmt: skip
+    )
     first, second = _block(listed(browsed, 60.0), 80).plain.split("\n")
     assert first.startswith(f"{'0' * 32}  resize_all_images ")
     assert first.endswith("60 s old")
@@ -319,7 +323,7 @@ def test_an_outage_in_between_says_how_far_it_came_and_the_same_command_goes_on(
     monkeypatch.setattr(operating_module.Operator, "_redrive", breaks)
     result = tenure("dead", "redrive", URL, "--all", "--yes", "--rate", "4/s")
     assert result.exit_code == 1
-    assert "Stopped: redriven 1 of 3; these stay redriven; the same command goes on with the rest." in result.stderr
+    assert "Stopped: redriven 1 of 3; these stay redriven; run the same command again for the rest." in result.stderr
     monkeypatch.setattr(operating_module.Operator, "_redrive", whole)
     assert "Redriven: 2" in tenure("dead", "redrive", URL, "--all", "--yes").stdout
     assert [event.data["count"] for event in events()] == [1, 1, 1]  # the rest is of two queues

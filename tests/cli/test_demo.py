@@ -17,20 +17,20 @@ from rich.console import Console
 
 import tenure
 from tenure.broker import Depth
-from tenure.cli.demo.board import Board
-from tenure.cli.demo.crew import Crew
-from tenure.cli.demo.glance import Glance, Held
-from tenure.cli.demo.reckoning import Reckoning, reckon
-from tenure.cli.demo.screen import Scene, draw, progress_line, summary
-from tenure.cli.demo.tasks import QUEUES, build, effects_in
-from tenure.cli.demo.traffic import Traffic
-from tenure.cli.demo.web import DemoServer
+from tenure.cli.commands.demo.board import DemoBoard
+from tenure.cli.commands.demo.crew import Crew
+from tenure.cli.commands.demo.glance import DrawnLease, Glance
+from tenure.cli.commands.demo.reckoning import Reckoning, reckon
+from tenure.cli.commands.demo.screen import Scene, draw, progress_line, summary
+from tenure.cli.commands.demo.tasks import QUEUES, build, effects_in
+from tenure.cli.commands.demo.traffic import Traffic
+from tenure.cli.commands.demo.web import DemoServer
 from tenure.clock import SYSTEM_CLOCK
-from tenure.context import Context
 from tenure.event import Event, EventKind, StoredEvent
 from tenure.lease import LeaseRequest
 from tenure.message import Message
 from tenure.settlement import Ack
+from tenure.tasks.context import Context
 
 from .conftest import Run
 from .process import started
@@ -134,9 +134,12 @@ def test_a_worker_whose_demo_is_gone_before_it_starts_ends_too(folder: Path) -> 
     gone = subprocess.Popen(["true"])
     gone.wait()
     worker = subprocess.run(
-        [sys.executable, "-m", "tenure", "worker", "tenure.cli.demo.served:app"], capture_output=True, check=False,
-        env={**os.environ, "TENURE_DEMO_DIR": str(data), "TENURE_DEMO_PID": str(gone.pid)}, timeout=60,
-    )  # fmt: skip
+        [sys.executable, "-m", "tenure", "worker", "tenure.cli.commands.demo.served:app"],
+        capture_output=True,
+        check=False,
+        env={**os.environ, "TENURE_DEMO_DIR": str(data), "TENURE_DEMO_PID": str(gone.pid)},
+        timeout=60,
+    )
     assert worker.returncode == 0, worker.stderr.decode()
 
 
@@ -249,8 +252,8 @@ def _stored(*events: Event) -> list[StoredEvent]:
     return [StoredEvent(number, event) for number, event in enumerate(events, 1)]
 
 
-def _board() -> Board:
-    board = Board()
+def _board() -> DemoBoard:
+    board = DemoBoard()
     board.killed("worker-2/abc", 100.0, 14)
     board.take(
         _stored(
@@ -285,7 +288,7 @@ def test_the_board_tells_what_matters_and_counts_the_rest() -> None:
 
 
 def _scene(folder: Path) -> Scene:
-    held = Held("a" * 32, "transcode", "worker-1", 1.4, 2.0, 4.1, 0.67)
+    held = DrawnLease("a" * 32, "transcode", "worker-1", 1.4, 2.0, 4.1, 0.67)
     depths = tuple(
         Depth(queue=queue, ready=123_456, delayed=1, leased=25, dead=0, oldest_age_seconds=3.0) for queue in QUEUES
     )
@@ -308,7 +311,7 @@ def test_the_screen_fits_the_terminal(folder: Path, width: int, height: int) -> 
         "Tenure demo",
         "1:05 of 2:00",
         "sent 1,200",
-        "effects twice 0",
+        "twice 0",
         "123,456",
         "transcode",
         "67%",

@@ -6,10 +6,10 @@ from datetime import UTC, datetime, timedelta, timezone
 import click
 import pytest
 
-from tenure.cli.duration import DURATION, Duration, countdown, exact, spoken
-from tenure.cli.moment import DURATION_OR_MOMENT, MOMENT
-from tenure.cli.rate import RATE
-from tenure.cli.size import SIZE
+from tenure.cli.terminal.duration import DURATION, Duration, countdown, exact, spoken
+from tenure.cli.terminal.moment import DURATION_OR_MOMENT, MOMENT
+from tenure.cli.terminal.rate import RATE
+from tenure.cli.terminal.size import SIZE
 from tenure.errors import BadArgument
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Awaitable, Callable
 
 from tenure import Tenure
-from tenure.cli.emptying import is_empty
+from tenure.cli.commands.worker.until_empty import is_empty
 from tenure.cli.loading import load
 from tenure.lease import Lease, LeaseRequest
 from tenure.settlement import GiveBack, Nack

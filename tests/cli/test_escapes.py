@@ -14,8 +14,8 @@ import pytest
 
 from tenure import Tenure
 from tenure.adapters.sqlite import sending
-from tenure.cli.plain import is_plain, one_line, plain_json, plain_lines
-from tenure.cli.screen import Screen
+from tenure.cli.terminal.plain import is_plain, one_line, plain_json, plain_lines
+from tenure.cli.terminal.screen import Screen
 from tenure.event import Event, EventKind
 from tenure.lease import LeaseRequest
 from tenure.message import Message, Outgoing
@@ -97,10 +97,14 @@ async def _furnish(app: Tenure) -> None:
     await broker.send([Outgoing(message("ready"))])
     await state.board.pause(Pause(NASTY, now, NASTY))
     await state.board.tick(Tick(schedule=NASTY, at=now, message_id=NASTY, spec=NASTY, task=NASTY, queue=NASTY))
-    await state.journal.append([
-        Event(EventKind.COMPLETED, now, NASTY, task=NASTY, message_id=f"completed{NASTY}", owner=NASTY),
-        Event(EventKind.RETRIED, now, NASTY, task=NASTY, message_id=f"dead{NASTY}", owner=NASTY, data={"code": NASTY}),
-    ])  # fmt: skip
+    await state.journal.append(
+        [
+            Event(EventKind.COMPLETED, now, NASTY, task=NASTY, message_id=f"completed{NASTY}", owner=NASTY),
+            Event(
+                EventKind.RETRIED, now, NASTY, task=NASTY, message_id=f"dead{NASTY}", owner=NASTY, data={"code": NASTY}
+            ),
+        ]
+    )
     await state.journal.sample([Sample(NASTY, NASTY, 1.0, now) for _ in range(30)])
 
 

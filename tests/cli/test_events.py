@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from tenure.app import Tenure
-from tenure.cli.events.reading import Away, Back, Batch, Gap, Heard, follow, last
-from tenure.cli.events.sentences import STYLES, sentence
+from tenure.cli.commands.events.reading import Away, Back, Batch, Gap, Heard, follow, last
+from tenure.cli.commands.events.sentences import STYLES, sentence
 from tenure.client.operations.event_choice import EventChoice
 from tenure.errors import BrokerUnavailable
 from tenure.event import Event, EventKind, StoredEvent
@@ -61,6 +61,8 @@ SENTENCES = [
     ),
     (_event(EventKind.PAUSED, queue="q", data={"by": "ada"}), "queue q paused, by ada"),
     (_event(EventKind.OWNER_JOINED, owner="w1/00"), "worker w1/00 started"),
+    (_event(EventKind.SWEEP_GRACE), "no sweep ran for a while: leases got a fresh window"),
+    (_event(EventKind.RETRIED), "erased: its client was forgotten"),
 ]  # fmt: skip
 
 
@@ -111,7 +113,8 @@ def test_the_last_events_of_a_place(tenure: Run) -> None:
 
 
 async def _next(heard: AsyncIterator[Heard]) -> Heard:
-    return await asyncio.wait_for(anext(heard), 10_000.0)
+    async with asyncio.timeout(10_000.0):
+        return await anext(heard)
 
 
 async def _meant(heard: AsyncIterator[Heard]) -> list[str]:

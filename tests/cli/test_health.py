@@ -52,7 +52,7 @@ async def test_a_sweep_that_does_not_come_is_late(virtual_clock: VirtualClock) -
         await app.state.roster.join(Owner("w", "1", queues=("slow",)))
         began = app.clock.monotonic()
         found = await examine(app.operate.access, ["slow"], here=False)
-    assert (found.sweep, found.problems) == (False, ("nobody has swept for 10 s",))
+    assert (found.sweep, found.problems) == (False, ("no sweep has run for 10 s",))
     assert app.clock.monotonic() - began == pytest.approx(10.0, abs=1.0)
 
 
@@ -93,14 +93,16 @@ async def test_here_counts_workers_of_this_container_only(virtual_clock: Virtual
 def test_the_line_and_the_exit_code(tenure: Run) -> None:
     nobody = tenure("health", "jobs:app")
     assert (nobody.exit_code, nobody.stdout) == (
-        1, "unhealthy: no worker serves queue default-tasks; no worker serves queue slow\n",
-    )  # fmt: skip
+        1,
+        "unhealthy: no worker serves queue default-tasks; no worker serves queue slow\n",
+    )
     with started("worker", "jobs:app") as worker:
         worker.says("runs 4 tasks")
         good = tenure("health", "jobs:app", "--here")
         assert (good.exit_code, good.stdout) == (
-            0, "healthy: default-tasks: 1 worker, slow: 1 worker; the sweep is on time\n",
-        )  # fmt: skip
+            0,
+            "healthy: default-tasks: 1 worker, slow: 1 worker; the sweep is on time\n",
+        )
         assert answer(tenure("health", "sqlite:///jobs.db", "--queue", "slow", "--json")) == {
             "healthy": True, "problems": [], "store": True, "workers": 1, "queues": {"slow": 1}, "sweep": True,
         }  # fmt: skip

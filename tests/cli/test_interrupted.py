@@ -32,15 +32,20 @@ _MODULE = "import runpy\nrunpy.run_module('tenure', run_name='__main__')\n"
 
 
 @pytest.mark.parametrize(
-    "module", ["tenure.app", "msgspec", "tenure.cli.root", "click", "tenure.cli.lazy", "tenure.cli.queues", "sqlite3"]
+    "module",
+    ["tenure.app", "msgspec", "tenure.cli.root", "click", "tenure.cli.lazy", "tenure.cli.commands.queues", "sqlite3"],
 )
 @pytest.mark.parametrize("way", [_CONSOLE_SCRIPT, _MODULE], ids=["tenure", "python -m tenure"])
 def test_ctrl_c_during_an_import_is_silent(way: str, module: str) -> None:
     environment = {**os.environ, "PYTHONPATH": str(Path(package.__file__).parents[1])}
     result = subprocess.run(
         [sys.executable, "-c", _PRESS.format(module=module) + way],
-        env=environment, capture_output=True, text=True, check=False, timeout=90,
-    )  # fmt: skip
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=90,
+    )
     assert (result.returncode, result.stdout, result.stderr.strip()) == (130, "", "")
 
 

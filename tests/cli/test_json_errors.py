@@ -9,7 +9,7 @@ from click.testing import CliRunner, Result
 from tests.docs.test_reference import _error_codes
 
 from tenure.cli.root import root
-from tenure.remedy import _REMEDIES
+from tenure.text.remedy import _REMEDIES
 
 from .conftest import URL, Run, answer, worked
 

@@ -1,5 +1,6 @@
 """docs/reference/json.md and what the commands really print are the same, field by field and in both directions."""
 
+import asyncio
 import re
 from collections import defaultdict
 from collections.abc import Iterator
@@ -11,9 +12,15 @@ import msgspec
 import pytest
 
 import tenure as package
+from tenure import Tenure
 from tenure.cli.root import root
+from tenure.client.finding_store import FindingStore
+from tenure.consumer_report import REPORT_KIND, ConsumerActivity, ConsumerReport, encoded
+from tenure.lease import LeaseRequest
+from tenure.monitoring.alerting.finding import AlertState, Evaluator
+from tenure.monitoring.catalogue import AlertSeverity
 
-from .conftest import JOBS, Run, worked
+from .conftest import JOBS, Run, there, worked
 from .process import started
 
 APP = "jobs:app"
@@ -21,8 +28,9 @@ PAGE = Path(package.__file__).parents[2] / "docs" / "reference" / "json.md"
 
 #: Fields that need what this test has not: an overdue lease, an act at the same moment, another kind of store.
 UNSEEN = {
-    "show": {"life[].noticed_at"},
-    "dead show": {"life[].noticed_at"},
+    "show": {"life[].noticed_at", "life[].cause"},
+    "trace": {"life[].noticed_at", "life[].cause"},
+    "dead show": {"life[].noticed_at", "life[].cause"},
     "messages": {"hidden[]"},
     "dead redrive": {"not_dead_any_more[]"},
     "dead delete": {"not_dead_any_more[]"},
@@ -38,6 +46,7 @@ for message in sqs.receive_message(QueueUrl="q", VisibilityTimeout=30)["Messages
 """
 MORE = """
 app.schedule(resize.bind("x"), every=3600, name="hourly")
+app.schedule(resize.bind("y"), every=7200, name="two-hourly")
 
 
 @app.task(queue="long")
@@ -45,6 +54,8 @@ async def report(ctx: Context) -> None:
     ctx.progress(0.5, "half")
     await asyncio.gather(asyncio.sleep(120))
 """
+
+_SECRET = "whsec_" + "A" * 43 + "="
 
 Fields = dict[str, str]
 
@@ -152,7 +163,7 @@ def _command_names(group: click.Group, before: str = "") -> Iterator[str]:
 
 
 def test_every_command_is_in_the_page() -> None:
-    assert {*_command_names(root)} == _page()[0].keys() - {"timing"}
+    assert {*_command_names(root)} == _page()[0].keys() - {"timing", "workers", "schedules"}
 
 
 def test_an_error_is_as_the_page_says(tenure: Run) -> None:
@@ -190,7 +201,17 @@ def _look_while_a_worker_runs(look: _Looks, ids: list[str]) -> None:
         while not look("workers", APP)["workers"] or not look("show", APP, running)["progress"]:
             pass
         look("stack", APP, running)
+        look("touch", APP, running, "--seconds", "60")
         look("pause", APP, "other")
+        look("limit", APP, "other", "--rate", "1/h")
+        look("client quota", APP, "default", "--waiting", "9", "--running", "9")
+        look("client weight", APP, "default", "--set", "3")
+        look("client pause", APP, "default")
+        look("clients", APP)
+        look("client show", APP, "default")
+        look("client resume", APP, "default")
+        look("client purge", APP, "default", "--dry-run")
+        look("client forget", APP, "default", "--dry-run")
         look("top", APP)
         look("acts", APP)
         look("events", APP, "--all", "-n", "1")
@@ -198,16 +219,87 @@ def _look_while_a_worker_runs(look: _Looks, ids: list[str]) -> None:
             look(words[0], APP, *words[1:])
         for id in (*ids, running, "waiting"):
             look("show", APP, id)
+            look("trace", APP, id)
             look("dead show", APP, id)
         look("resume", APP, "other")
+        look("submit", APP, "nap", '{"seconds": 1}', "--queue", "http", "--yes", "--id", "over-http")
+        there(_lease_over_http)
+        look("workers", APP)
+        look("workers list", APP)
+        for act in ("drain", "stop"):
+            look(f"workers {act}", APP, look("workers list", APP)["workers"][0]["id"])
         worker.process.kill()
         worker.ends()
+
+
+def _look_at_findings(look: _Looks) -> None:
+    """As the evaluator keeps one: waiting for it would take two minutes."""
+    asyncio.run(_keep_finding())
+    look("findings silence", APP, "duplicates@other")
+    look("findings ack", APP, "duplicates@other")
+    look("findings list", APP)
+    look("findings rules")
+
+
+async def _keep_finding() -> None:
+    async with package.Tenure("sqlite:///jobs.db") as app:
+        now = app.state.wall()
+        state = AlertState(
+            alert="duplicates", subject="other", queue="other", severity=AlertSeverity.SHOW, fired_at=now, seen_at=now,
+            evidence="1 of 3", task="resize", message_id="m1",
+        )  # fmt: skip
+        store = FindingStore(app.state)
+        await store.put(state, None)
+        await store.put(msgspec.structs.replace(state, subject="gone", severity=None, cleared_at=now), None)
+        await store.note_evaluator(Evaluator(at=now, since=now, by="me"))
+
+
+async def _lease_over_http(app: Tenure) -> None:
+    """As a server does for a consumer, and what it reports of it."""
+    owner = "http:0123456789ab/shop-1"
+    assert await app.broker.lease(LeaseRequest(owner, "r", ("http",), 1, 600.0))
+    at = app.state.wall()
+    report = ConsumerReport(at=at, consumers=(ConsumerActivity(id=owner, queues=("http",), heard_at=at),))
+    await app.state.key_values.put(REPORT_KIND, "s1", encoded(report), expect=None)
+
+
+def _look_at_webhooks(look: _Looks) -> None:
+    """Nothing listens at that address, so one delivery waits for its next attempt and another one is given up."""
+    who = ("--client", "default", "--host", "127.0.0.1", "--secret", "env:HOOK")
+    look("webhooks endpoints add", APP, "orders", "http://127.0.0.1:9/notify", *who)
+    look("webhooks endpoints rotate", APP, "orders", "--secret", "env:OTHER")
+    look("webhooks endpoints test", APP, "orders", code=1)
+    look("submit", APP, "resize", '{"image": "a"}', "--webhook", "orders", "--queue", "hooked", "--yes", "--id", "told")
+    look("submit", APP, "resize", '{"image": "a"}', "--webhook", "orders", "--queue", "hooked", "--yes", "--id", "lost")
+    look("cancel", APP, "told")
+    with started("worker", APP, "--queue", "unserved") as worker:
+        while not look("webhooks deliveries", APP)["deliveries"]:
+            pass
+        worker.process.kill()
+        worker.ends()
+    look("webhooks endpoints disable", APP, "orders", "--reason", "moves")
+    look("webhooks endpoints list", APP)
+    look("webhooks endpoints enable", APP, "orders")
+    look("webhooks endpoints remove", APP, "orders")
+    look("cancel", APP, "lost")
+    with started("worker", APP, "--queue", "unserved") as worker:
+        while not look("webhooks deliveries", APP, "--failed")["deliveries"]:
+            pass
+        worker.process.kill()
+        worker.ends()
+    look("webhooks replay", APP, "--since", "2026-01-01T00:00Z", "--dry-run")
 
 
 #: `{0}` is a dead letter, `{1}` another one.
 _AFTERWARDS = """
 workers jobs:app
+workers list jobs:app
+schedules list jobs:app
+schedules run jobs:app hourly
+schedules pause jobs:app hourly
+schedules resume jobs:app hourly
 schedules jobs:app --forget hourly
+schedules list jobs:app --forget two-hourly
 timing jobs:app
 timing list jobs:app
 timing explain jobs:app resize
@@ -215,12 +307,17 @@ timing profiles
 scaling jobs:app
 simulate --durations fixed:5 -n 20 --policy heartbeat:30
 dead list jobs:app
+dead groups jobs:app
+dead edit jobs:app {1} --priority 7 --dry-run
+dead move jobs:app {1} slow --dry-run
 dead redrive jobs:app --all --dry-run
 dead redrive jobs:app {0}
 dead delete jobs:app --all --dry-run
 dead delete jobs:app {1}
 show jobs:app {1}
+trace jobs:app {1}
 dead show jobs:app {1}
+run-now jobs:app delayed
 cancel jobs:app delayed
 purge jobs:app other --yes
 sweep jobs:app
@@ -232,7 +329,9 @@ messages jobs:app -n 1
 
 
 @pytest.mark.scenario
-def test_what_commands_print_is_what_the_page_says(tenure: Run, folder: Path) -> None:
+def test_what_commands_print_is_what_the_page_says(tenure: Run, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, value in (("HOOK", _SECRET), ("OTHER", _SECRET), ("TENURE_WEBHOOK_ALLOW", "127.0.0.1:9")):
+        monkeypatch.setenv(name, value)
     (folder / "jobs.py").write_text(JOBS + MORE)
     (folder / "loop.py").write_text(EXAMPLE)
     look = _Looks(tenure)
@@ -247,9 +346,13 @@ def test_what_commands_print_is_what_the_page_says(tenure: Run, folder: Path) ->
         look(" ".join(words[: 1 + is_two]), *words[1 + is_two :])
     look("audit", "loop.py", code=1)
     look("health", APP, code=1)
+    look("settings", APP)
+    _look_at_webhooks(look)
+    _look_at_findings(look)
     made = look("token create", APP, "ci", "--scope", "read")
     look("token list", APP)
     look("token revoke", APP, made["id"])
+    look("token rotate-secret", APP)
     with started("serve", APP, "--port", "0", "--json") as server:
         assert server.process.stdout is not None
         look.told("serve", server.process.stdout.readline())

@@ -12,9 +12,11 @@ def _ids(tenure: Run, *words: str) -> list[str]:
 @pytest.fixture
 def some(tenure: Run) -> None:
     for id, queue, image, more in (
-        ("a", "acme-tasks", "cat.png", []), ("b", "acme-tasks", "dog.png", ["--key", "k1"]),
-        ("c", "globex-tasks", "CAT.jpg", []), ("d", "other", "cow.png", ["--delay", "1h"]),
-    ):  # fmt: skip
+        ("a", "acme-tasks", "cat.png", []),
+        ("b", "acme-tasks", "dog.png", ["--key", "k1"]),
+        ("c", "globex-tasks", "CAT.jpg", []),
+        ("d", "other", "cow.png", ["--delay", "1h"]),
+    ):
         sent = tenure(
             "submit", "jobs:app", "resize", f'{{"image": "{image}"}}', "--id", id, "--queue", queue, "--yes", *more
         )

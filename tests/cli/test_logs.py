@@ -9,13 +9,13 @@ import pytest
 
 from tenure import Tenure
 from tenure.cli import logs
-from tenure.context import Context
 from tenure.lease import Lease
 from tenure.message import Counters, Message
-from tenure.runtime import reporting
 from tenure.runtime.delivery import Delivery
+from tenure.runtime.path import log_lines
 from tenure.settlement import Outcome, Settlement
-from tenure.task import Task
+from tenure.tasks.context import Context
+from tenure.tasks.task import Task
 from tenure.verdict import Reason, Retried
 
 MESSAGE = Message(id="m1", queue="mail", task="deliver", body=msgspec.Raw(b"{}"))
@@ -43,7 +43,7 @@ def fail() -> None:
     delivery = Delivery(Lease("m1", "mail", b"", "w/1", 7, 7, 30.0, 0.0, Counters(attempts=1)))
     delivery.message, delivery.task = MESSAGE, TASK
     delivery.verdict = Retried(8.0, Reason("error", "ValueError: no such image", "Traceback:\n  line 3\n"))
-    reporting.log(delivery, Settlement(Outcome.RETURNED))
+    log_lines.log(delivery, Settlement(Outcome.RETURNED))
 
 
 def test_a_failure_in_text_is_one_line_and_its_traceback(said: Callable[[], str]) -> None:
@@ -63,7 +63,7 @@ def test_what_an_exception_says_cannot_forge_a_line_or_steer_a_terminal(said: Ca
     delivery = Delivery(Lease("m1", "mail", b"", "w/1", 7, 7, 30.0, 0.0, Counters(attempts=1)))
     delivery.message, delivery.task = MESSAGE, TASK
     delivery.verdict = Retried(8.0, Reason("error", evil, f"Traceback:\n{evil}\n"))
-    reporting.log(delivery, Settlement(Outcome.RETURNED))
+    log_lines.log(delivery, Settlement(Outcome.RETURNED))
     text = said()
     line, *below = text.split("\n")[:-1]
     assert r"no\n2026-01-01" in line

@@ -8,8 +8,8 @@ from pathlib import Path
 from rich.console import Console
 
 from tenure.broker import Browsed
-from tenure.cli.message_table import table as message_table
-from tenure.cli.queues import table
+from tenure.cli.commands.queues import table
+from tenure.cli.terminal.message_table import table as message_table
 from tenure.client.operations.listed_message import listed
 from tenure.client.operations.queues import QueueList, QueueStatus
 from tenure.message import Counters, MessageState
@@ -45,10 +45,14 @@ def test_only_the_figure_of_dead_letters_is_red() -> None:
 
 def test_in_a_narrow_terminal_names_give_way_and_no_figure_of_a_queue_does() -> None:
     depth = QueueStatus(
-        queue="mail-outgoing-transactional-europe", ready=12_345_678, delayed=1_234, leased=567, dead=89,
+        queue="mail-outgoing-transactional-europe",
+        ready=12_345_678,
+        delayed=1_234,
+        leased=567,
+        dead=89,
         oldest_age_seconds=100_000.0,
         paused=Pause("mail", -7_300.0, "somebody-with-a-long-name@a-long-host"),
-    )  # fmt: skip
+    )
     found = QueueList(queues=(depth,))
     for width in (60, 80, 140):
         text = _drawn(table(found, 0.0, width), width)
@@ -96,7 +100,7 @@ def test_a_queue_that_nobody_knows_is_no_empty_queue(tenure: Run) -> None:
         result = tenure("messages", "jobs:app", "--queue", "slwo", *words)
         assert (result.exit_code, result.stdout) == (2, "")
         assert result.stderr == (
-            "error[unknown_queue]: nobody knows queue 'slwo': nothing lies there, and no task or worker has it; "
+            "error[unknown_queue]: there is no queue 'slwo': it holds no message, and no task or worker uses it; "
             "did you mean 'slow'?\n"
         )
 

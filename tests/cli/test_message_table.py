@@ -9,9 +9,9 @@ from rich.console import Console
 
 from tenure import Tenure
 from tenure.broker import Browsed
-from tenure.cli.dead.list import _block, _table
-from tenure.cli.message_table import table
-from tenure.cli.show.telling import tell
+from tenure.cli.commands.dead.list import _block, _table
+from tenure.cli.commands.show.telling import tell
+from tenure.cli.terminal.message_table import table
 from tenure.client.operations.listed_message import ListedMessage, listed, listed_ended
 from tenure.client.operations.message_detail import fetch
 from tenure.lease import LeaseRequest

@@ -57,7 +57,7 @@ def test_all_are_resumed_after_asking(tenure: Run) -> None:
 def test_a_mistyped_queue_is_paused_only_with_yes(tenure: Run) -> None:
     result = tenure("pause", "jobs:app", "slow", "slwo")
     assert result.exit_code == 2
-    assert "error[unknown_queue]: nobody knows queue 'slwo'" in result.stderr
+    assert "error[unknown_queue]: there is no queue 'slwo'" in result.stderr
     assert "did you mean 'slow'? Nothing was paused" in result.stderr
     assert events() == []
     assert tenure("pause", "jobs:app", "slwo", "--yes").exit_code == 0

@@ -7,7 +7,7 @@ import msgspec
 import pytest
 
 import tenure.cli.asking as asking_module
-import tenure.operating as operating_module
+import tenure.client.operator as operating_module
 from tenure import Tenure
 from tenure.event import EventKind
 from tenure.lease import LeaseRequest

@@ -1,4 +1,4 @@
-"""`tenure worker --reload`: the worker starts anew when a Python file changes."""
+"""`tenure worker --reload`: the worker restarts when a Python file changes."""
 
 import os
 import signal
@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tenure.cli.reloading import difference, snapshot
+from tenure.cli.commands.worker.reload import difference, snapshot
 
 from .conftest import JOBS, Run
 from .process import Tenure, started
@@ -46,7 +46,7 @@ def test_a_change_starts_the_worker_anew(tenure: Run, folder: Path, options: lis
     with started("worker", "jobs:app", "--reload", *options) as worker:
         worker.says("runs 4 tasks")
         save(folder, "the new code")
-        worker.says("jobs.py changed: the worker starts anew")
+        worker.says("jobs.py changed: restarting the worker")
         worker.says(" stopped")  # gracefully
         wait_for_lines(worker, "runs 4 tasks", 2)
         sent = tenure("submit", "jobs:app", "resize", '{"image": "a"}', "--wait", "60s")
@@ -60,7 +60,7 @@ def test_a_worker_that_cannot_start_is_started_after_the_next_change(folder: Pat
     with started("worker", "jobs:app", "--reload") as worker:
         worker.says("error[import_failed]")
         worker.says("ended with exit code 2; it starts again when a file changes")
-        save(folder, "mended")
+        save(folder, "fixed")
         worker.says("runs 4 tasks")
         worker.send(signal.SIGINT)
         assert worker.ends() == 0

@@ -6,7 +6,8 @@ from typing import Any
 from rich.console import Console
 
 from tenure import Tenure
-from tenure.cli.scaling import Needed, table
+from tenure.cli.commands.scaling import table
+from tenure.client.operations.scaling import ScalingNeed
 from tenure.event import Event, EventKind
 from tenure.lease import LeaseRequest
 from tenure.owner import Owner
@@ -154,12 +155,9 @@ def test_running_messages_keep_their_workers_and_the_usual_rule_would_stop_them(
 
     async def look(_: Tenure) -> None:
         from tenure.cli.loading import load
-        from tenure.cli.scaling import needs
-        from tenure.timing.scaling import ScalingRules
 
         async with load("jobs:app") as shop:
-            rows = await needs(shop, ScalingRules(), queue="default-tasks", slots=None, since_seconds=3600.0)
-        (row,) = rows
+            (row,) = (await shop.operate.scaling(queue="default-tasks", since_seconds=3600.0)).queues
         assert (row.leased, row.slots, row.workers_now) == (6, 2, 1)
         assert (row.desired, row.visible_only, row.interrupted) == (3, 0, 6)
 
@@ -181,19 +179,21 @@ def test_a_queue_that_nobody_knows_is_refused_and_so_are_bounds_that_cross(tenur
 
 
 def test_what_cannot_be_known_is_a_dash_and_fits_the_terminal() -> None:
-    row = Needed(
+    row = ScalingNeed(
         queue="a-queue-with-quite-a-long-name-indeed", ready=12_345, leased=None, due=None, estimated=True,
         mean_seconds=None, q99_seconds=None, runs=0, workers_now=3, slots=10, desired=None, why="nobody can know",
         visible_only=3, interrupted=None,
     )  # fmt: skip
     assert _shown(row, 80)[-1].split()[1:] == ["~12,345", "–", "–", "–", "–", "3", "–", "3"]
     head, below, _, first, second = _shown(row, 60)
-    assert (head.split(), below.split()) == (["ready", "due", "mean", "workers"],
-                                             ["queue", "leased", "now", "q99", "ready", "only"])  # fmt: skip
+    assert (head.split(), below.split()) == (
+        ["ready", "due", "mean", "workers"],
+        ["queue", "leased", "now", "q99", "ready", "only"],
+    )
     assert (first.split()[1:], second.split()) == (["~12,345", "–", "–", "–"], ["–", "3", "–", "3"])
 
 
-def _shown(row: Needed, width: int) -> list[str]:
+def _shown(row: ScalingNeed, width: int) -> list[str]:
     console = Console(width=width)
     with console.capture() as capture:
         console.print(table([row], width))

@@ -7,13 +7,13 @@ import pytest
 from rich.console import Console
 
 from tenure import Tenure
+from tenure.cli.commands.schedules import _narrow, _table
 from tenure.cli.loading import load
-from tenure.cli.schedules import _narrow, _table
 from tenure.client.operations.schedules import ScheduleStatus
 from tenure.event import EventKind
 from tenure.message import MessageState
 from tenure.notice import Tick
-from tenure.runtime.scheduling import Scheduler
+from tenure.runtime.background.scheduler import Scheduler
 
 from .conftest import URL, Run, answer, events, there
 
@@ -49,8 +49,10 @@ def test_a_schedule_that_never_ticked_is_told_from_the_code(tenure: Run) -> None
     assert list(rows) == ["nightly", "often"]
     nightly = rows["nightly"]
     assert (nightly["spec"], nightly["task"], nightly["queue"]) == (
-        "30 3 * * MON-FRI Europe/Berlin", "resize", "default-tasks",
-    )  # fmt: skip
+        "30 3 * * MON-FRI Europe/Berlin",
+        "resize",
+        "default-tasks",
+    )
     assert (nightly["in_app"], nightly["last_at"], nightly["message_id"]) == (True, None, None)
     shown = tenure("schedules", "jobs:app").stdout
     assert "never" in shown
@@ -149,7 +151,7 @@ def test_a_schedule_is_forgotten_and_that_is_recorded(tenure: Run) -> None:
     assert "error[unknown_schedule]: no schedule 'odl' is known; nothing was forgotten" in result.stderr
     _tick("often", ago=30)
     assert tenure("schedules", "jobs:app", "--forget", "old").stdout == "Forgotten: old\n"
-    assert "begins anew" in tenure("schedules", "jobs:app", "--forget", "often").stdout
+    assert "starts over" in tenure("schedules", "jobs:app", "--forget", "often").stdout
     assert [event.data["schedule"] for event in events() if event.kind is EventKind.FORGOTTEN] == ["old", "often"]
     assert _rows(tenure, URL) == {}
 

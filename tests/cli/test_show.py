@@ -126,6 +126,36 @@ def test_a_completed_message_shows_its_run_and_its_result(tenure: Run) -> None:
     assert [step["what"] for step in document["life"]] == ["sent", "completed"]
 
 
+def test_the_steps_of_a_message_and_the_cause_of_a_duplicate_are_told(
+    tenure: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TENURE_DETAIL", "1")
+    _sent(tenure, "a")
+    worked("a")
+    data = {"tier": "ledger", "cause": "delete_failed", "deliveries": 2}
+
+    async def say(app: Tenure) -> None:
+        at = app.clock.wall()
+        await app.state.journal.append(
+            [Event(EventKind.DUPLICATE, at, "default-tasks", "resize", "a", "w/2", data=data)]
+        )
+
+    there(say)
+    result = tenure("trace", URL, "a")
+    shown = _words(result.stdout)
+    for words in (
+        "received delivery 1, by w/", "heartbeat started by w/", "processed attempt 1 after ",
+        "heartbeat stats 0 renewals",
+        "deletion deleted, by w/", "duplicate already completed; its delete had not worked; w/2 only deleted it",
+    ):  # fmt: skip
+        assert words in shown, shown
+    life = answer(tenure("trace", URL, "a", "--json"))["life"]
+    assert sorted(step["what"] for step in life) == [
+        "completed", "deletion", "duplicate", "heartbeat_started", "heartbeat_stats", "processed", "received", "sent"
+    ]  # fmt: skip
+    assert life[-1]["cause"] == "delete_failed"
+
+
 def test_a_completed_message_shows_the_payload_that_was_kept(tenure: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TENURE_KEEP_PAYLOAD", "yes")
     _sent(tenure, "a")
@@ -162,7 +192,7 @@ def test_a_dead_message_tells_why_with_a_short_traceback(tenure: Run) -> None:
     shown = _shown(tenure, "a")
     assert "rejected: ValueError: no such image" in shown
     assert 'raise ValueError("no such image")' in shown
-    assert "now dead until somebody redrives or deletes it" in _words(shown)
+    assert "now dead until it is redriven or deleted" in _words(shown)
     # One run, told once: neither the history nor the journal repeats the other.
     assert [step["what"] for step in answer(tenure("show", URL, "a", "--json"))["life"]] == ["sent", "dead"]
 
@@ -194,14 +224,14 @@ def test_the_same_traceback_is_not_shown_again(tenure: Run, folder: Path) -> Non
 
 
 def test_a_long_payload_is_shortened_and_says_so(tenure: Run) -> None:
-    long = "[" + ",".join(str(number) for number in range(100)) + "]"
+    long = "[" + ",".join(f'"page {number}"' for number in range(100)) + "]"
     tenure("submit", URL, "t", long, "--id", "long", "--create")
     tenure("submit", URL, "t", f'{{"text": "{"x" * 100_000}"}}', "--id", "wide")
     shown = _shown(tenure, "long")
-    assert "18" in shown
-    assert "99" not in shown
+    assert "page 18" in shown
+    assert "page 99" not in shown
     assert "characters in 102 lines; --full shows all" in shown
-    assert "99" in _shown(tenure, "long", "--full")
+    assert "page 99" in _shown(tenure, "long", "--full")
     assert len(_shown(tenure, "wide")) < 30_000
     assert len(_shown(tenure, "wide", "--full")) > 100_000
 

@@ -13,7 +13,7 @@ import pytest
 from rich.console import Console
 
 import tenure as package
-from tenure.cli.simulate import telling
+from tenure.cli.commands.simulate import telling
 from tenure.sample import Ended, Sample
 from tenure.simulation.durations import drawn
 from tenure.simulation.policy import policy_of
@@ -61,7 +61,7 @@ def test_a_csv_is_replayed_and_its_bad_lines_are_told(tenure: Run, folder: Path)
     (folder / "runs.csv").write_text("seconds,size\n12,100\nfast\n30,200\n")
     result = tenure("simulate", "--csv", "runs.csv", "--policy", "heartbeat", "--json")
     assert answer(result)["scenario"]["messages"] == 2
-    assert "runs.csv:3: 'fast' is no number of seconds; the line was left out" in result.stderr
+    assert "runs.csv:3: 'fast' is not a number of seconds; the line was left out" in result.stderr
     assert [row["size"] for row in answer(result)["results"][0]["by_size"]] == [100, 200]
 
 
@@ -154,8 +154,8 @@ def test_bad_input_is_one_line_and_exit_code_2(tenure: Run, words: tuple[str, ..
     ("words", "said"),
     [
         (("--durations", "lognorm:45:0.6"), "did you mean lognormal?"),
-        (("--durations", "fixed:abc"), "'abc' is no span of time: 30, 30s, 5m or 2h"),
-        (("--durations", "lognormal:45:wide"), "'wide' is no number"),
+        (("--durations", "fixed:abc"), "'abc' is not a duration: 30, 30s, 5m or 2h"),
+        (("--durations", "lognormal:45:wide"), "'wide' is not a number"),
         (("--policy", "fixed:ninety"), "written as 30, 30s, 5m or 2h"),
         (("--svg", "nowhere/plot.svg"), "there is no folder nowhere; nothing was simulated"),
     ],
@@ -208,7 +208,8 @@ def test_a_cooldown_is_written_as_every_other_span_and_a_rule_that_gets_nowhere_
     result = tenure(*words, "--scale", "visible:25m", "--scale", "backlog:25m")
     assert result.exit_code == 0
     assert (
-        "visible:1500 got nowhere and was given up: after 9.4 h 2 of 3 were not done, because scale-down stopped the "
+        "visible:1500 made no progress and was stopped: after 9.4 h 2 of 3 were not done, because scale-down stopped "
+        "the "
         "last 40 runs before they were over.\n" in result.stdout
     )
     assert "backlog:1500 got nowhere" not in result.stdout

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from tenure.cli.supervising import supervise
+from tenure.cli.commands.worker.processes import supervise
 
 
 @pytest.mark.parametrize(("slot", "words"), [("pod/a", ["--slot", "pod/a/2"]), ("", [])])
@@ -29,9 +29,9 @@ def test_each_process_of_a_supervisor_has_a_slot_of_its_own(
         async def run(self) -> int:
             return 0
 
-    monkeypatch.setattr("tenure.runtime.supervisor.Supervisor", Idle)
+    monkeypatch.setattr("tenure.runtime.supervisor.supervisor.Supervisor", Idle)
     code = supervise(
         ["worker", "jobs:app"],
-        processes=2, name="", slot=slot, keeps_leases=False, until_empty=False, as_json=False,
+        processes=2, name="", slot=slot, keeps_leases=False, until_empty=False, as_json=False, metrics=None,
     )  # fmt: skip
     assert (code, made) == (0, [["worker", "jobs:app", *words]])

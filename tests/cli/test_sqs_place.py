@@ -82,7 +82,7 @@ def test_dead_letters_are_listed_redriven_and_deleted(tenure: Run, url: str, dea
 def test_what_cannot_be_listed_is_said_with_what_to_do_instead(tenure: Run, url: str, dead_letters: list[str]) -> None:
     shown = tenure("messages", url).stdout
     assert "this broker lists no ready or delayed messages" in shown
-    assert "tenure queues counts them, and tenure show ID tells of one" in " ".join(shown.split())
+    assert "tenure queues counts them, and tenure show ID shows one" in " ".join(shown.split())
     document = answer(tenure("messages", url, "--json"))
     assert [message["id"] for message in document["messages"]] == dead_letters
     assert document["hidden"] == ["ready", "delayed"]
@@ -113,7 +113,7 @@ def test_a_redrive_that_the_broker_breaks_off_goes_on_when_it_is_said_again(
     monkeypatch.setattr(Queues, "send", broken)
     result = tenure("dead", "redrive", url, "--all", "--yes", "--rate", "4/s")
     assert result.exit_code == 1
-    assert "Stopped: redriven 1 of 3; these stay redriven; the same command goes on with the rest." in result.stderr
+    assert "Stopped: redriven 1 of 3; these stay redriven; run the same command again for the rest." in result.stderr
     assert "error[broker_unavailable]" in result.stderr
     # The second one had begun to move: it is a dead letter still, with its reason.
     assert _left(tenure, url) == ["b", "c"]

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from tenure.cli.screen import Screen
-from tenure.cli.stack.telling import tell
+from tenure.cli.commands.stack.telling import tell
+from tenure.cli.terminal.screen import Screen
 from tenure.handler_stack import FrameKind, FrameStack, HandlerStack, Holds, Place, RunPhase, StackBranch, StackFrame
 from tenure.record import Progress
 
@@ -27,11 +27,13 @@ def told(*, full: bool = False, stack: FrameStack | None = None, **more: object)
 def test_frames_are_told_as_a_traceback_and_those_of_tenure_only_on_request(tmp_path: Path) -> None:
     file = tmp_path / "jobs.py"
     file.write_text("first\n    await something(x)\n")
-    stack = FrameStack((
-        StackFrame("/tenure/runtime/handling.py", 1, "Handling._run", FrameKind.TENURE),
-        StackFrame(str(file), 2, "report"),
-        StackFrame("/elsewhere/gone.py", None, "inner", FrameKind.LIBRARY),
-    ))  # fmt: skip
+    stack = FrameStack(
+        (
+            StackFrame("/tenure/runtime/handling.py", 1, "Handling._run", FrameKind.TENURE),
+            StackFrame(str(file), 2, "report"),
+            StackFrame("/elsewhere/gone.py", None, "inner", FrameKind.LIBRARY),
+        )
+    )
     text = told(stack=stack)
     assert text == (
         "01a1 (report) runs, for 12 s now, in the worker's event loop\n"
@@ -77,9 +79,11 @@ def test_every_phase_has_a_sentence(phase: RunPhase) -> None:
 def test_no_name_steers_the_terminal() -> None:
     evil = "\x1b]0;owned\x07\nFAKE LINE"
     text = told(
-        task=evil, stack=FrameStack((StackFrame(evil, 1, evil),), 3, (StackBranch(evil, ()),)), note=evil,
+        task=evil,
+        stack=FrameStack((StackFrame(evil, 1, evil),), 3, (StackBranch(evil, ()),)),
+        note=evil,
         progress=Progress(None, evil),
-    )  # fmt: skip
+    )
     assert "\x1b" not in text
     assert "\nFAKE LINE" not in text
 

@@ -130,7 +130,7 @@ def test_waiting_on_a_paused_queue_says_that_it_is_paused(tenure: Run) -> None:
     result = tenure("submit", "jobs:app", "resize", '{"image": "a"}', "--wait", "50ms")
     assert result.exit_code == 1
     assert "queue default-tasks is paused for 0." in result.stderr
-    assert "it waits until somebody resumes it (tenure resume)" in result.stderr
+    assert "it waits until the queue is resumed (tenure resume)" in result.stderr
     assert "no worker serves" not in result.stderr
 
 
@@ -181,7 +181,7 @@ def test_a_waiting_message_stands_for_one_with_the_same_word_or_payload(tenure: 
         first = tenure("submit", "jobs:app", "resize", '{"image": "a"}', *word)
         second = tenure("submit", "jobs:app", "resize", '{"image": "a"}', *word)
         assert second.stdout == first.stdout
-        assert "unique word: nothing new was stored" in second.stderr
+        assert "unique value; nothing new was stored" in second.stderr
 
 
 def test_a_mistyped_url_creates_nothing(tenure: Run, folder: Path) -> None:
@@ -194,10 +194,22 @@ def test_a_mistyped_url_creates_nothing(tenure: Run, folder: Path) -> None:
     assert (folder / "typo" / "jobs.db").exists()
 
 
+def test_a_client_has_its_own_queue(tenure: Run) -> None:
+    assert tenure("submit", "jobs:app", "resize", '{"image": "a"}', "--client", "acme").exit_code == 0
+    assert _only_message(tenure)["queue"] == "acme-tasks"
+    assert _only_message(tenure)["client"] == "acme"
+    assert tenure("submit", "sqlite:///jobs.db", "any", "--client", "demo", "--queue", "own").exit_code == 0
+    sent = answer(tenure("messages", "jobs:app", "--json"))["messages"]
+    assert {(one["client"], one["queue"]) for one in sent} == {("acme", "acme-tasks"), ("demo", "own")}
+    refused = tenure("submit", "jobs:app", "resize", '{"image": "a"}', "--client", "Acme")
+    assert refused.exit_code == 2
+    assert "upper case" in refused.stderr
+
+
 def test_a_queue_that_nobody_knows_is_refused_unless_it_is_meant(tenure: Run) -> None:
     words = ["submit", "jobs:app", "resize", '{"image": "a"}', "--queue", "slwo"]
     refused = tenure(*words)
-    assert "did you mean 'slow'? Nothing was sent; --yes sends it there all the same" in refused.stderr
+    assert "did you mean 'slow'? Nothing was sent; add --yes to send it anyway" in refused.stderr
     assert tenure(*words, "--yes").exit_code == 0
     assert tenure(*words).exit_code == 0  # from now on it is known
     assert tenure(*words[:-1], "slow").exit_code == 0
@@ -265,7 +277,7 @@ def test_create_is_named_only_where_it_helps(
     def missing(*_words: object) -> None:
         raise StoreMissing("the table is not there")
 
-    monkeypatch.setattr("tenure.cli.submit.run", missing)
+    monkeypatch.setattr("tenure.cli.commands.submit.submit.run", missing)
     refused = tenure("submit", target, "resize", '{"image": "a.png"}', *words).stderr
     assert refused.startswith("error[store_missing]: ")
     assert ("--create makes it" in refused) is is_said

@@ -8,7 +8,7 @@ from tenure.assembly import connect
 from tenure.cli.target import find
 from tenure.clock import SYSTEM_CLOCK
 from tenure.errors import BadURL
-from tenure.url import safe_url
+from tenure.url_options import safe_url
 
 from .conftest import Run, answer
 
@@ -58,7 +58,7 @@ def test_a_forgotten_attribute_is_guessed_where_there_is_a_default(
 ) -> None:
     monkeypatch.setenv("TENURE_URL", "jobs:app")
     result = tenure("submit", "jobs", "resize", "{}")
-    assert "error[bad_target]: 'jobs' is no target: it has no colon; did you mean jobs:app?" in result.stderr
+    assert "error[bad_target]: 'jobs' is not a target: it has no colon; did you mean jobs:app?" in result.stderr
     result = tenure("submit", "jobs", "resize")
     assert "error[payload_invalid]: the payload is not JSON" in result.stderr
     assert "(did you mean jobs:app?)" in result.stderr
@@ -85,7 +85,7 @@ def test_the_environment_may_name_an_app(tenure: Run, monkeypatch: pytest.Monkey
         ("jobs:resize", "error[bad_target]: jobs:resize is a Task, not a Tenure app; did you mean jobs:app?"),
         ("json:loads", "error[bad_target]: json:loads is a function that wants s; only one that wants nothing makes"),
     ],
-)  # fmt: skip
+)
 def test_what_leads_nowhere_is_explained(tenure: Run, target: str, sentence: str) -> None:
     result = tenure("queues", target)
     assert result.exit_code == 2
@@ -103,7 +103,7 @@ def test_what_leads_nowhere_is_explained(tenure: Run, target: str, sentence: str
         ("from tenure import Tenure\napp = Tenure('nope://')\n", "error[bad_url]: 'nope://' names no broker"),
         ("from tenure import Tenure\napp = Tenure('nope://')\n", "(at mine.py:2)"),
     ],
-)  # fmt: skip
+)
 def test_a_module_that_does_not_import_shows_where(tenure: Run, folder: Path, source: str, sentence: str) -> None:
     (folder / "mine.py").write_text(source)
     result = tenure("worker", "mine:app")
@@ -197,12 +197,10 @@ def test_a_mistake_of_ours_is_one_line_and_asks_for_a_report(tenure: Run, monkey
     def fail(*_: object) -> None:
         raise RuntimeError("impossible\nin two lines")
 
-    monkeypatch.setattr("tenure.cli.queues.run", fail)
+    monkeypatch.setattr("tenure.cli.commands.queues.run", fail)
     result = tenure("queues", "jobs:app")
     assert result.exit_code == 70
-    assert result.stderr.startswith(
-        "error[internal]: RuntimeError: impossible in two lines; this is a mistake in Tenure"
-    )
+    assert result.stderr.startswith("error[internal]: RuntimeError: impossible in two lines; this is a bug in Tenure")
     assert "TENURE_DEBUG=1" in result.stderr
     assert result.stderr.count("\n") == 1
 
@@ -211,7 +209,7 @@ def test_an_interruption_is_no_error(tenure: Run, monkeypatch: pytest.MonkeyPatc
     def interrupt(*_: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("tenure.cli.queues.run", interrupt)
+    monkeypatch.setattr("tenure.cli.commands.queues.run", interrupt)
     result = tenure("queues", "jobs:app")
     assert result.exit_code == 130
     assert result.stderr.strip() == ""

@@ -7,11 +7,11 @@ import pytest
 from rich.console import Console
 
 from tenure import Tenure
-from tenure.cli.timing.list import table
-from tenure.cli.timing.looking import Row
+from tenure.cli.commands.timing.list import table
+from tenure.client.operations.task_timing import TaskTiming, task_timing
 from tenure.event import Event, EventKind
 from tenure.sample import Sample
-from tenure.timing.figures import Durations, Figures, Standing
+from tenure.timing.figures import Durations, Standing, TaskFigures
 from tenure.timing.forecast import forecasts
 from tenure.timing.learned import LEAST_SECONDS
 
@@ -97,7 +97,7 @@ def test_the_findings_stand_below_the_table_the_worst_first(tenure: Run) -> None
     assert lines[0].split()[:4] == ["task", "queue", "runs", "typical"]
     heads = [line.split()[:2] for line in lines if line.startswith(("critical", "warning", "info"))]
     assert heads == [["critical", "duplicates"], ["warning", "redelivered_crash"]]
-    assert "          10 of 90 came again after they were done, and were only deleted (11.1 %)" in lines
+    assert "          10 of 90 were delivered again after they were completed, and were only deleted (11.1 %)" in lines
 
 
 def test_what_matters_little_and_is_true_of_many_tasks_is_told_once(tenure: Run) -> None:
@@ -148,13 +148,13 @@ def test_an_app_with_a_namespace_sees_its_own_tasks(tenure: Run, folder: Path) -
     assert "theirs" not in {task["task"] for task in document["tasks"]}
 
 
-def _rows() -> list[Row]:
+def _rows() -> list[TaskTiming]:
     took = Durations(1000, 0, 40.0, 41.0, 72.5, 123.0, 3600.0)
-    named = Figures(queue="a-queue-with-a-long-name-of-its-own", task="a_task_with_a_very_long_name_that_gives_way",
+    named = TaskFigures(queue="a-queue-with-a-long-name-of-its-own", task="a_task_with_a_very_long_name_that_gives_way",
                     standing=Standing(600.0, is_renewed=False), durations=took, completed=123_456, retried=1_234,
                     expired=None, crashed=12, advised_hold_seconds=10_800.0)  # fmt: skip
-    (forecast,) = forecasts([])
-    return [Row(named, forecast, None), Row(Figures(queue="q", task="t", standing=Standing(30.0)), forecast, 10.0)]
+    renewed = TaskFigures(queue="q", task="t", standing=Standing(30.0))
+    return [task_timing(one, None, [], forecasts([]), 0.0) for one in (named, renewed)]
 
 
 def test_a_task_after_the_target_is_told_where_it_belongs(tenure: Run) -> None:
@@ -221,9 +221,9 @@ def test_the_lease_of_short_work_is_the_one_that_a_worker_asks_for(tenure: Run, 
 def test_explain_says_whose_number_a_lease_is(tenure: Run, folder: Path) -> None:
     _without_heartbeat(folder)
     tenure("submit", "plain:app", "fixed", '{"name": "x"}')
-    assert "the lease is 60 s, and nobody renews it" in tenure("timing", "explain", "plain:app", "fixed").stdout
+    assert "the lease is 60 s, and it is not renewed" in tenure("timing", "explain", "plain:app", "fixed").stdout
     shown = tenure("timing", "explain", "plain:app", "learned").stdout
-    assert "the lease is learned, 60 s by now, and nobody renews it" in shown
+    assert "the lease is learned, 60 s by now, and it is not renewed" in shown
     shown = tenure("timing", "explain", "plain:app", "believed").stdout
     assert "its profile is content-processor" in shown
     assert "So: a run ends after about 45 s; by these numbers the lease is 158 s." in shown
@@ -288,7 +288,7 @@ def test_without_samples_the_profile_answers_and_that_is_said(tenure: Run) -> No
     assert "Samples: none; no run of it was measured here, and its profile is content-processor." in shown
     assert "158 s: 45 s by profile content-processor × 2 × 1.75" in shown
     unknown = tenure("timing", "explain", "jobs:app", "nap").stdout
-    assert "nobody can say how long a run takes" in unknown
+    assert "it is unknown how long a run takes" in unknown
     assert "nothing was measured, and there is no profile" in unknown
 
 
@@ -307,13 +307,20 @@ def test_the_documented_table_comes_out(tenure: Run) -> None:
     document = answer(tenure("timing", "profiles", "--json"))
     services = {one["service"]: one for one in document["profiles"]}
     assert {name: one["timeout_seconds"] for name, one in services.items()} == {
-        "content-collector": 180, "content-processor": 90, "markdown-generator": 60, "site-publisher": 180,
-    }  # fmt: skip
+        "content-collector": 180,
+        "content-processor": 90,
+        "markdown-generator": 60,
+        "site-publisher": 180,
+    }
     assert {one["use"] for one in services.values()} == {0.5}
     assert [one["safety_margin_seconds"] for one in services.values()] == [90, 45, 30, 90]
     assert [(one["seconds"], one["timeout_seconds"]) for one in document["sizes"]] == [
-        (180, 300), (420, 600), (1140, 1200), (1860, 2100), (2880, 3000),
-    ]  # fmt: skip
+        (180, 300),
+        (420, 600),
+        (1140, 1200),
+        (1860, 2100),
+        (2880, 3000),
+    ]
     shown = tenure("timing", "profiles").stdout
     assert "content-processor   10 s     45 s   90 s  120 s  158 s     90 s  50 %    45 s" in shown
 
@@ -349,8 +356,12 @@ def test_rows_that_use_eighty_percent_or_more_are_marked(tenure: Run) -> None:
     assert len(rows) == 5
     assert "!: 80 % or more of it is used" in tenure("timing", "profiles").stdout
     assert [one["too_short"] for one in answer(tenure("timing", "profiles", "--json"))["sizes"]] == [
-        False, False, True, True, True,
-    ]  # fmt: skip
+        False,
+        False,
+        True,
+        True,
+        True,
+    ]
 
 
 def test_a_quantile_of_few_runs_is_marked_as_the_longest(tenure: Run) -> None:
@@ -421,7 +432,7 @@ def test_explain_takes_sizes_as_people_write_them(tenure: Run) -> None:
 def test_explain_refuses_a_queue_that_nobody_knows(tenure: Run) -> None:
     refused = tenure("timing", "explain", "jobs:app", "resize", "--queue", "slwo")
     assert refused.exit_code == 2
-    assert "nobody knows queue 'slwo'" in refused.stderr
+    assert "there is no queue 'slwo'" in refused.stderr
     assert "did you mean 'slow'?" in refused.stderr
 
 

@@ -18,8 +18,8 @@ from rich.console import Group
 from rich.text import Text
 
 from tenure.app import Tenure
-from tenure.cli.screen import Screen
-from tenure.cli.top.live import _Live
+from tenure.cli.commands.top.live import _LiveView
+from tenure.cli.terminal.screen import Screen
 from tenure.client.operations.overview.reading import OverviewReader, drains_in
 from tenure.client.operations.overview.rows import Flow, Overview
 from tenure.clock import SYSTEM_CLOCK
@@ -141,9 +141,13 @@ def _terminal(*words: str) -> Iterator[tuple[subprocess.Popen[bytes], int, int]]
     kept = {name: value for name, value in os.environ.items() if name not in ("COLUMNS", "LINES")}
     environment = {**kept, "TERM": "xterm-256color"}
     process = subprocess.Popen(
-        [sys.executable, "-m", "tenure", *words], stdin=theirs, stdout=theirs, stderr=theirs, env=environment,
+        [sys.executable, "-m", "tenure", *words],
+        stdin=theirs,
+        stdout=theirs,
+        stderr=theirs,
+        env=environment,
         start_new_session=True,
-    )  # fmt: skip
+    )
     try:
         yield process, ours, theirs
     finally:
@@ -161,6 +165,21 @@ def _until(descriptor: int, words: bytes, seconds: float = 30.0) -> bytes:
         if select.select([descriptor], [], [], 0.2)[0]:
             shown += os.read(descriptor, 65_536)
     return shown
+
+
+@pytest.mark.parametrize("steps", range(5))
+async def test_ctrl_c_ends_it_also_in_the_moment_when_something_changed(steps: int) -> None:
+    async with Tenure("memory://") as app:
+        live = _LiveView(app, OverviewReader(app.operate.access), "jobs:app", Screen(width=80, height=24), 1.0)
+        live.take(await OverviewReader(app.operate.access).read())
+        running = asyncio.ensure_future(live.run(_Shown()))  # type: ignore[arg-type]
+        await asyncio.sleep(0.5)
+        live.press("tab")
+        for _ in range(steps):
+            await asyncio.sleep(0)
+        running.cancel()
+        await asyncio.sleep(0.1)
+        assert running.cancelled()
 
 
 class _Shaky:
@@ -189,7 +208,7 @@ class _Shown:
 async def test_an_outage_is_shown_and_it_goes_on_when_the_store_is_back() -> None:
     async with Tenure("memory://") as app:
         shaky, shown = _Shaky(app), _Shown()
-        live = _Live(app, shaky, "jobs:app", Screen(width=80, height=24), 1.0)  # type: ignore[arg-type]
+        live = _LiveView(app, shaky, "jobs:app", Screen(width=80, height=24), 1.0)  # type: ignore[arg-type]
         live.take(await shaky.read())
         running = asyncio.ensure_future(live.run(shown))  # type: ignore[arg-type]
         await asyncio.sleep(2.5)

@@ -8,10 +8,10 @@ import pytest
 from rich.cells import cell_len
 from rich.console import Group
 
-from tenure.cli.screen import Screen
-from tenure.cli.top.layout import sized
-from tenure.cli.top.screen import Frame, draw, snapshot
-from tenure.cli.top.view import Order, View
+from tenure.cli.commands.top.layout import sized
+from tenure.cli.commands.top.screen import ScreenFrame, draw, snapshot
+from tenure.cli.commands.top.view import Order, TopView
+from tenure.cli.terminal.screen import Screen
 from tenure.client.operations.overview.format import age, left, rate, share, span, sparkline, whole
 from tenure.client.operations.overview.headline import headline
 from tenure.client.operations.overview.rows import (
@@ -61,9 +61,9 @@ def _overview(**more: object) -> Overview:
     return Overview(now=NOW, **fields)  # type: ignore[arg-type]
 
 
-def _frame(overview: Overview, **more: object) -> Frame:
-    fields: dict[str, object] = {"view": View(), "target": "jobs:app", "every_seconds": 1.0, "now": NOW}
-    return Frame(overview=overview, headline=headline(overview), **{**fields, **more})  # type: ignore[arg-type]
+def _frame(overview: Overview, **more: object) -> ScreenFrame:
+    fields: dict[str, object] = {"view": TopView(), "target": "jobs:app", "every_seconds": 1.0, "now": NOW}
+    return ScreenFrame(overview=overview, headline=headline(overview), **{**fields, **more})  # type: ignore[arg-type]
 
 
 def _large() -> Overview:
@@ -91,7 +91,7 @@ def _large() -> Overview:
 @pytest.mark.parametrize(("width", "height"), [(80, 24), (120, 40), (120, 24), (200, 60), (60, 15), (40, 10), (20, 5)])
 def test_the_screen_is_as_large_as_the_terminal(tab: str, width: int, height: int) -> None:
     for overview in (_large(), _overview(), Overview(now=NOW)):
-        lines = draw(_frame(overview, view=View(tab=tab, section="queues" if tab == "all" else tab)), width, height)
+        lines = draw(_frame(overview, view=TopView(tab=tab, section="queues" if tab == "all" else tab)), width, height)
         assert len(lines) == height
         out = Screen(width=width, force_terminal=True, file=io.StringIO())
         out.print(Group(*lines))  # as it is drawn for people
@@ -102,7 +102,7 @@ def test_the_screen_is_as_large_as_the_terminal(tab: str, width: int, height: in
 
 @pytest.mark.parametrize("width", [80, 120])
 def test_names_give_way_and_no_figure_does(width: int) -> None:
-    lines = [line.plain for line in draw(_frame(_large(), view=View(tab="queues")), width, 24)]
+    lines = [line.plain for line in draw(_frame(_large(), view=TopView(tab="queues")), width, 24)]
     row = next(line for line in lines if line.startswith(" a-queue-"))
     for figure in ("312", "310", "12 M", "340 ms", "0.3 %"):
         assert f" {figure}" in row
@@ -129,21 +129,21 @@ def test_a_healthy_screen_has_no_colours() -> None:
 
 
 def test_overdue_is_red_and_negative() -> None:
-    lines = draw(_frame(_overview(leases=(_lease(left=-4.0),)), view=View(tab="leases", section="leases")), 120, 24)
+    lines = draw(_frame(_overview(leases=(_lease(left=-4.0),)), view=TopView(tab="leases", section="leases")), 120, 24)
     row = next(line for line in lines if "-4 s" in line.plain)
     assert next(row.plain[span.start : span.end].strip() for span in row.spans if span.style == "red") == "-4 s"
 
 
 def test_what_cannot_be_known_is_a_dash_and_none_is_zero() -> None:
     queue = _queue(waiting=None, running=0, flow=Flow(), drains_in_seconds=None, oldest_seconds=None)
-    lines = [line.plain for line in draw(_frame(_overview(queues=(queue,)), view=View(tab="queues")), 80, 24)]
+    lines = [line.plain for line in draw(_frame(_overview(queues=(queue,)), view=TopView(tab="queues")), 80, 24)]
     row = next(line for line in lines if line.startswith(" mail-tasks"))
     assert row.split() == ["mail-tasks", "–", "–", "0", "–", "–", "–", "–"]
 
 
 def test_the_chosen_row_is_in_sight_and_marked() -> None:
     queues = tuple(_queue(f"q{number:03}", waiting=1_000 - number) for number in range(100))
-    view = View(tab="queues", section="queues", row="q070")
+    view = TopView(tab="queues", section="queues", row="q070")
     lines = draw(_frame(_overview(queues=queues), view=view), 80, 24)
     marked = [line.plain for line in lines if any("reverse" in str(span.style) for span in line.spans)]
     assert any("q070" in line for line in marked)
@@ -157,30 +157,30 @@ def test_an_outage_says_how_old_the_figures_are() -> None:
 
 def test_a_slow_look_and_a_pause_are_said() -> None:
     assert "asks every 15 s" in draw(_frame(_overview(), every_seconds=15.0), 80, 24)[0].plain
-    assert "paused at " in draw(_frame(_overview(), view=View(is_paused=True)), 80, 24)[0].plain
+    assert "paused at " in draw(_frame(_overview(), view=TopView(is_paused=True)), 80, 24)[0].plain
 
 
 def test_the_filter_is_on_screen_while_it_is_typed_and_after() -> None:
-    typing = draw(_frame(_overview(), view=View(filter="ma", is_typing=True)), 80, 24)
+    typing = draw(_frame(_overview(), view=TopView(filter="ma", is_typing=True)), 80, 24)
     assert typing[-1].plain.startswith(" filter: ma▏")
-    kept = draw(_frame(_overview(), view=View(filter="nothing like it")), 80, 24)
+    kept = draw(_frame(_overview(), view=TopView(filter="nothing like it")), 80, 24)
     assert "filter nothing like it" in kept[3].plain
     assert any("No queue matches the filter." in line.plain for line in kept)
 
 
 def test_the_order_is_marked() -> None:
-    view = View(tab="queues", section="queues", orders={"queues": Order("queue", ascending=True)})
+    view = TopView(tab="queues", section="queues", orders={"queues": Order("queue", ascending=True)})
     header = draw(_frame(_overview(), view=view), 80, 24)[4].plain
     assert header.startswith(" queue▴")
-    by_length = View(tab="queues", section="queues", orders={"queues": Order("p95", ascending=False)})
+    by_length = TopView(tab="queues", section="queues", orders={"queues": Order("p95", ascending=False)})
     assert draw(_frame(_overview(), view=by_length), 80, 24)[4].plain.startswith(" queue  ")
-    assert "▾waiting" in draw(_frame(_overview(), view=View(tab="queues")), 80, 24)[4].plain
+    assert "▾waiting" in draw(_frame(_overview(), view=TopView(tab="queues")), 80, 24)[4].plain
 
 
 def test_the_help_and_a_message_fit() -> None:
-    shown = draw(_frame(_overview(), view=View(is_help=True)), 80, 24)
+    shown = draw(_frame(_overview(), view=TopView(is_help=True)), 80, 24)
     assert not [line.plain for line in shown if "…" in line.plain]
-    opened = draw(_frame(_overview(), view=View(opened="0192")), 80, 24)
+    opened = draw(_frame(_overview(), view=TopView(opened="0192")), 80, 24)
     assert any("reading" in line.plain for line in opened)
 
 
@@ -247,8 +247,8 @@ SENTENCES = [
         Mood.SOON,
         "The last sweep was 65 s ago: overdue leases are not returned",
     ),
-    (_overview(workers=(_worker(), _worker("b", silent_seconds=30.0))), Mood.SOON, "Worker b was not heard for 30 s"),
-]  # fmt: skip
+    (_overview(workers=(_worker(), _worker("b", silent_seconds=30.0))), Mood.SOON, "Worker b was silent for 30 s"),
+]
 
 
 @pytest.mark.parametrize(

@@ -2,8 +2,8 @@
 
 import pytest
 
-from tenure.cli.top.keys import keys_in
-from tenure.cli.top.view import Order, View, press, shares, shown_rows
+from tenure.cli.commands.top.keys import keys_in
+from tenure.cli.commands.top.view import Order, TopView, press, shares, shown_rows
 from tenure.client.operations.overview.rows import Flow, Overview, QueueOverview, TaskOverview, WorkerOverview
 from tenure.query import HeldLease
 
@@ -29,14 +29,14 @@ def _overview() -> Overview:
     )
 
 
-def _pressed(*keys: str, view: View | None = None) -> View:
-    view = View() if view is None else view
+def _pressed(*keys: str, view: TopView | None = None) -> TopView:
+    view = TopView() if view is None else view
     for key in keys:
         view = press(view, key, _overview(), NOW)
     return view
 
 
-def _ids(view: View) -> list[list[str]]:
+def _ids(view: TopView) -> list[list[str]]:
     return [[getattr(row, "id", None) or row.queue for row in rows] for _, rows in shown_rows(view, _overview(), NOW)]
 
 
@@ -54,7 +54,7 @@ def test_tab_goes_round_and_numbers_go_straight() -> None:
 
 
 def test_rows_are_ordered_by_a_column_and_the_unknown_comes_last() -> None:
-    assert _ids(View(tab="queues")) == [["b", "a", "c"]]
+    assert _ids(TopView(tab="queues")) == [["b", "a", "c"]]
     reversed_ = _pressed("2", "r")
     assert reversed_.orders["queues"] == Order("waiting", ascending=True)
     assert _ids(reversed_) == [["a", "b", "c"]]
@@ -78,7 +78,7 @@ def test_the_filter_takes_letters_until_enter() -> None:
 
 
 def test_arrows_go_through_the_rows_of_all_tables() -> None:
-    view = View()
+    view = TopView()
     seen = []
     for _ in range(9):
         view = press(view, "down", _overview(), NOW)
@@ -87,7 +87,7 @@ def test_arrows_go_through_the_rows_of_all_tables() -> None:
     assert _pressed("up", view=view).row == "m1"
     assert _pressed("home", view=view).row == "b"
     assert _pressed("end").row == "w1/00"
-    assert _pressed("down", view=View(filter="nothing")).row == ""
+    assert _pressed("down", view=TopView(filter="nothing")).row == ""
 
 
 def test_enter_opens_a_message_and_escape_closes_it() -> None:
@@ -105,7 +105,7 @@ def test_enter_on_anything_else_shows_its_leases(tab: str, text: str) -> None:
 
 
 def test_enter_without_a_row_does_nothing() -> None:
-    assert _pressed("enter") == View()
+    assert _pressed("enter") == TopView()
 
 
 def test_p_pauses_and_goes_on() -> None:
@@ -114,7 +114,7 @@ def test_p_pauses_and_goes_on() -> None:
 
 
 def test_an_unknown_key_does_nothing() -> None:
-    assert _pressed("x", "é", "page-down-or-so") == View()
+    assert _pressed("x", "é", "page-down-or-so") == TopView()
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ import pytest
 
 from tenure import Call, Context, Tenure
 from tenure.broker import Query
-from tenure.cli.emptying import until_empty
+from tenure.cli.commands.worker.until_empty import until_empty
 from tenure.foreign import Foreign
 from tenure.message import MessageState
 
@@ -86,7 +86,8 @@ def test_what_a_newer_tenure_sent_is_not_waited_for(tmp_path: Path, monkeypatch:
 
     async def run() -> MessageState:
         async with app:
-            await asyncio.wait_for(_drain(app), 60.0)
+            async with asyncio.timeout(60.0):
+                await _drain(app)
             (depth,) = await app.broker.depth([QUEUE])
             assert depth.dead == 0
             (one,) = (

@@ -28,7 +28,7 @@ def test_a_worker_says_who_it_is_runs_messages_and_stops_on_sigterm(tenure: Run)
             assert part in line or part in worker.says("on sqlite:///")
         assert "ValueError: no such image" in worker.says("dead letter (rejected)")
         worker.send(signal.SIGTERM)
-        worker.says("stopping: 0 in flight, up to 30 s; again to give them back now")
+        worker.says("stopping: 0 in flight, up to 30 s to finish; signal again to return them now")
         assert worker.ends() == 0
     assert (_state(tenure, "good"), _state(tenure, "bad")) == ("completed", "dead")
 
@@ -105,7 +105,7 @@ def test_a_worker_that_gave_messages_back_does_not_say_that_it_did_nothing(tenur
     assert done["given_back"] == {"unknown_task": 5}
     worker.says("did: 5 given back (unknown_task)")
     # Of many strangers one line says it all.
-    assert len([line for line in worker.lines if "knows a task 'newer'" in line]) == 1
+    assert len([line for line in worker.lines if "no live worker has a task 'newer'" in line]) == 1
 
 
 def test_a_worker_until_empty_runs_what_is_there_and_what_comes_of_it(tenure: Run) -> None:
@@ -116,7 +116,7 @@ def test_a_worker_until_empty_runs_what_is_there_and_what_comes_of_it(tenure: Ru
     tenure("pause", "jobs:app", "slow")
     with started("worker", "jobs:app", "--until-empty") as worker:
         assert worker.ends(SOON) == 0
-    worker.says("nothing is left to do; stopping")
+    worker.says("queues are empty; stopping")
     worker.says("did: 2 completed, 1 retried")
     states = [_state(tenure, id) for id in ("a", "again", "later", "asleep")]
     assert states == ["completed", "completed", "delayed", "ready"]
@@ -125,14 +125,14 @@ def test_a_worker_until_empty_runs_what_is_there_and_what_comes_of_it(tenure: Ru
 def test_a_worker_is_found_by_the_environment(tenure: Run) -> None:
     with started("worker", "--until-empty", TENURE_URL="jobs:app") as worker:
         assert worker.ends(SOON) == 0
-    worker.says("did: nothing, there was nothing to do")
+    worker.says("did: nothing")
 
 
 def test_a_short_grace_is_said_as_it_was_given(tenure: Run) -> None:
     with started("worker", "jobs:app", "--grace", "3s") as worker:
         worker.says("on sqlite:///")
         worker.send(signal.SIGTERM)
-        worker.says("up to 3 s; again")
+        worker.says("up to 3 s to finish; signal again")
         assert worker.ends() == 0
 
 
@@ -209,3 +209,16 @@ def test_beats_of_a_supervisor_need_one(tenure: Run) -> None:
     result = tenure("worker", "jobs:app", "--heartbeat", "supervisor")
     assert result.exit_code == 2
     assert "error[usage]: --heartbeat supervisor needs a supervisor: add --processes 1, or more" in result.stderr
+
+
+def test_a_worker_serves_clients(tenure: Run) -> None:
+    for client in ("acme", "alpha", "demo", "shop"):
+        tenure("submit", "jobs:app", "resize", '{"image": "a.png"}', "--id", client, "--client", client)
+    with started("worker", "jobs:app", "--clients", "a*,demo", "--until-empty", "--processes", "1") as worker:
+        assert worker.ends() == 0
+        assert not any("no task of this app sends" in line for line in worker.lines)
+    sent = answer(tenure("messages", "jobs:app", "--json"))["messages"]
+    assert [one["id"] for one in sent] == ["shop"]
+    refused = tenure("worker", "jobs:app", "--clients", "A*")
+    assert refused.exit_code == 2
+    assert "upper case" in refused.stderr

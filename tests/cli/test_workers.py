@@ -7,8 +7,9 @@ import pytest
 from rich.console import Console
 
 from tenure import Tenure
-from tenure.cli.workers import _narrow, _table, _wide
-from tenure.client.operations.workers import HeldMessage, WorkerStatus
+from tenure.cli.commands.workers import _consumers, _narrow, _table, _wide
+from tenure.client.operations.consumers import ConsumerStatus, HeldMessage
+from tenure.client.operations.workers import WorkerStatus
 from tenure.clock import SYSTEM_CLOCK
 from tenure.lease import LeaseRequest
 from tenure.owner import Owner
@@ -19,7 +20,7 @@ from .process import SOON, started
 
 def test_nobody_is_alive(tenure: Run) -> None:
     assert tenure("workers", "jobs:app").stdout == "No worker is alive here.\n"
-    assert answer(tenure("workers", "jobs:app", "--json")) == {"workers": [], "gone": []}
+    assert answer(tenure("workers", "jobs:app", "--json")) == {"workers": [], "gone": [], "consumers": []}
 
 
 @pytest.mark.scenario
@@ -70,7 +71,7 @@ def test_an_app_with_a_namespace_sees_its_own_workers(tenure: Run, folder: Path)
 def _row(id: str, host: str, queues: tuple[str, ...], holds: tuple[HeldMessage, ...]) -> WorkerStatus:
     return WorkerStatus(
         id=id, name="w", host=host, pid=12345, started_at=0.0, queues=queues, concurrency=10, holds=holds
-    )  # fmt: skip
+    )
 
 
 def test_what_is_held_is_counted_by_task_and_fits_eighty_columns() -> None:
@@ -89,6 +90,24 @@ def test_what_is_held_is_counted_by_task_and_fits_eighty_columns() -> None:
             assert word in text
 
 
+def test_consumers_over_http_fit_eighty_columns() -> None:
+    held = (HeldMessage(id="a", queue="acme-tasks", task="resize"),)
+    row = ConsumerStatus(
+        id="http:0123456789ab/a",
+        name="a-long-host-name-12345",
+        token="0123456789ab",
+        queues=("acme-tasks",),
+        holds=held,
+    )
+    console = Console(width=80)
+    with console.capture() as capture:
+        console.print(_consumers([row], 80))
+    heading, _, line = capture.get().splitlines()
+    assert heading.split()[-1] == "queues"
+    assert line.rstrip().endswith("…")
+    assert len(line) <= 80
+
+
 @pytest.mark.parametrize(("width", "lines"), [(60, 2), (100, 1)])
 def test_a_worker_takes_one_line_where_that_fits(width: int, lines: int) -> None:
     row = _row("web:12345/0123abcd", "web", ("default-tasks",), ())
@@ -96,3 +115,17 @@ def test_a_worker_takes_one_line_where_that_fits(width: int, lines: int) -> None
     with console.capture() as capture:
         console.print(_table([row], 90.0, width))
     assert len(capture.get().splitlines()) == 2 + lines  # the heading and its rule
+
+
+def test_consumers_over_http_are_listed(tenure: Run) -> None:
+    tenure("submit", "jobs:app", "nap", '{"seconds": 60}')
+
+    async def lease(app: Tenure) -> None:
+        assert await app.broker.lease(LeaseRequest("http:0123456789ab/shop-1", "r", ("slow",), 1, 600.0))
+
+    there(lease)
+    printed = tenure("workers", "jobs:app").stdout
+    assert "No worker is alive here." in printed
+    row = next(line for line in printed.splitlines() if "shop-1" in line)
+    assert "1 message: 1 nap" in row
+    assert row.split()[:3] == ["shop-1", "0123456789ab", "–"]

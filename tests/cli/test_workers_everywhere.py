@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from tenure import Tenure
-from tenure.cli.workers import _holds
+from tenure.cli.commands.workers import _holds
 from tenure.lease import LeaseRequest
 from tenure.owner import Owner
 

@@ -4,8 +4,8 @@ import asyncio
 
 import pytest
 
-from tenure.client.tallies import OTHER, Tallies
-from tenure.runtime.rollup import Rollup
+from tenure.client.tallies import OTHER, TallyReader
+from tenure.runtime.background.rollup import Rollup
 from tenure.tally import HOUR, MINUTE, TEN_SECONDS, Tally
 from tenure.testing.harness import QUEUE, Harness
 from tenure.testing.workers import Stage
@@ -41,14 +41,14 @@ class Bench:
         rows = [Tally(TEN_SECONDS, bucket, nonce, self.number, data) for data in tallied.encode(found)]
         await self.journal.tally(rows)
 
-    async def depth(self, seconds_ago: float, **depths: int) -> None:
+    async def depth(self, seconds_ago: float, *, running: dict[str, int] | None = None, **depths: int) -> None:
         at = self.now - seconds_ago
-        data = tallied.encode_depths(at, depths)
+        data = tallied.encode_depths(at, depths, running)
         bucket = int(at // TEN_SECONDS) * TEN_SECONDS
         await self.journal.tally([Tally(TEN_SECONDS, bucket, DEPTH_NONCE, 0, data)])
 
-    def reader(self) -> Tallies:
-        return Tallies(self.harness.broker, self.harness.state)
+    def reader(self) -> TallyReader:
+        return TallyReader(self.harness.broker, self.harness.state)
 
 
 async def test_figures_are_summed_over_workers(harness: Harness) -> None:
@@ -123,8 +123,22 @@ async def test_points_show_the_course_also_where_nothing_happened(harness: Harne
         assert [point.at for point in points] == list(range(view.since, view.until, 60))
         assert [point.figures.counts.get("completed", 0) for point in points] == [3, 0, 0, 0, 9]
         assert [point.depth for point in points] == [None, None, None, None, 7]
+        # A row of an older Tenure does not say what ran.
+        assert [point.running for point in points] == [None] * 5
         assert [point.figures.counts.get("completed", 0) for point in view.points(150)] == [3, 10]
         assert len(view.points(1)) == 30
+
+
+async def test_points_say_what_ran_of_what_a_queue_held(harness: Harness) -> None:
+    async with harness:
+        bench = Bench(harness)
+        await bench.depth(75, mail=7, idle=3, running={"mail": 2})
+        await bench.depth(15, mail=9, idle=3, running={"mail": 5})
+        await bench.arrive()
+        view = await bench.reader().read(120.0)
+        assert [(point.depth, point.running) for point in view.points(60)] == [(10, 2), (12, 5)]
+        assert [point.running for point in view.points(60, queue="idle")] == [0, 0]
+        assert [point.running for point in view.points(60, queue="mail", task="work")] == [None, None]
 
 
 async def test_a_reader_that_asks_again_sees_what_is_new_and_what_came_late(harness: Harness) -> None:
@@ -187,7 +201,7 @@ async def test_what_two_workers_did_can_be_read(harness: Harness) -> None:
         for id in ids:
             await stage.ended(id)
         await asyncio.sleep(20.0)
-        view = await Tallies(harness.broker, harness.state).read(60.0)
+        view = await TallyReader(harness.broker, harness.state).read(60.0)
         (mail,) = view.queues()
         assert (mail.queue, mail.counts) == (QUEUE, {"completed": 30, "retried": 10, "dead": 10})
         assert mail.error_share == pytest.approx(0.4)

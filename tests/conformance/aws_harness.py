@@ -19,7 +19,7 @@ from tenure.adapters.redis.table import RedisTable
 from tenure.adapters.sqlite.table import LocalTable
 from tenure.broker import Broker
 from tenure.state import State
-from tenure.testing.harness import QUEUE, Fault, Harness
+from tenure.testing.harness import QUEUE, FaultWrapper, Harness
 
 #: What a new queue takes, or a little less: aiohttp warns of requests over a megabyte.
 _LARGEST = {"ministack": 262_144, "lenient": 262_144, "fauxqs": 900_000}
@@ -42,7 +42,7 @@ class SqsHarness(Harness):
     #: Twelve hours are many sweeps.
     changes: ClassVar[dict[str, Any]] = {"hold_seconds": 400.0}
 
-    def __init__(self, fault: Fault | None = None) -> None:
+    def __init__(self, fault: FaultWrapper | None = None) -> None:
         """Names that nobody else has."""
         super().__init__(fault)
         self._name = f"t{os.urandom(6).hex()}"
@@ -169,7 +169,7 @@ class RedisStateHarness(SqsHarness):
 class LocalStateHarness(SqsHarness):
     """SQS on ministack, the state in a file."""
 
-    def __init__(self, fault: Fault | None = None) -> None:
+    def __init__(self, fault: FaultWrapper | None = None) -> None:
         """The file is made when it is first opened."""
         super().__init__(fault)
         self._folder = tempfile.mkdtemp(prefix="tenure-")

@@ -24,7 +24,7 @@ from tenure.adapters.sqlite.table import LocalTable
 from tenure.broker import Broker
 from tenure.errors import StoreMissing
 from tenure.state import State
-from tenure.testing.harness import Fault, Harness
+from tenure.testing.harness import FaultWrapper, Harness
 
 _LONG_AGO = 100.0
 
@@ -37,7 +37,7 @@ class AzureHarness(Harness):
     fills_boards = False
     has_own_clock = True
 
-    def __init__(self, fault: Fault | None = None) -> None:
+    def __init__(self, fault: FaultWrapper | None = None) -> None:
         """A prefix that nobody else has."""
         super().__init__(fault)
         try:
@@ -133,7 +133,7 @@ class LocalStateHarness(AzureHarness):
     fills_boards = True
     has_own_clock = False
 
-    def __init__(self, fault: Fault | None = None) -> None:
+    def __init__(self, fault: FaultWrapper | None = None) -> None:
         """The file is made when it is first opened."""
         super().__init__(fault)
         self._folder = tempfile.mkdtemp(prefix="tenure-")

@@ -12,7 +12,7 @@ from tenure.adapters import memory, sqlite
 from tenure.broker import Broker
 from tenure.owner import Owner
 from tenure.state import State
-from tenure.testing.harness import Fault, Harness
+from tenure.testing.harness import FaultWrapper, Harness
 
 
 class MemoryHarness(Harness):
@@ -21,7 +21,7 @@ class MemoryHarness(Harness):
     exact = True
     changes: ClassVar[dict[str, Any]] = {}
 
-    def __init__(self, fault: Fault | None = None) -> None:
+    def __init__(self, fault: FaultWrapper | None = None) -> None:
         """A private store."""
         super().__init__(fault)
         self._broker, self._state = memory.connect(clock=self.clock, exact=self.exact, **self.changes)
@@ -67,7 +67,7 @@ class SmallMemoryHarness(MemoryHarness):
 class SqliteHarness(Harness):
     """SQLite in a file of its own."""
 
-    def __init__(self, fault: Fault | None = None) -> None:
+    def __init__(self, fault: FaultWrapper | None = None) -> None:
         """The file is made when it is first opened."""
         super().__init__(fault)
         self._folder = Path(tempfile.mkdtemp(prefix="tenure-"))

@@ -13,7 +13,7 @@ from tests.servers.shared import shared, shared_cluster
 from tenure.adapters import redis
 from tenure.broker import Broker
 from tenure.state import State
-from tenure.testing.harness import QUEUE, Fault, Harness
+from tenure.testing.harness import QUEUE, FaultWrapper, Harness
 
 _DAMAGED = b'\xff{"tenure":\x1e\x00 damaged'
 #: Entries of a stream cannot be changed: write it anew, with the same numbers, and lend on from the same place.
@@ -40,7 +40,7 @@ class RedisHarness(Harness):
     kind: Kind = "valkey9"
     has_own_clock = True
 
-    def __init__(self, fault: Fault | None = None) -> None:
+    def __init__(self, fault: FaultWrapper | None = None) -> None:
         """A prefix that nobody else has."""
         super().__init__(fault)
         self._prefix = f"t{os.urandom(6).hex()}"

@@ -3,7 +3,7 @@
 import pytest
 
 from tenure.testing.conformance import STATE_SUITES, pytest_classes
-from tenure.testing.conformance.broker import DeadLetters, Returning
+from tenure.testing.conformance.broker import Announcing, DeadLetters, Returning
 
 from .azure_harness import AzureHarness, LocalStateHarness, RedisStateHarness
 
@@ -17,4 +17,4 @@ def harness(request: pytest.FixtureRequest) -> AzureHarness:
     return kind()
 
 
-globals().update(pytest_classes((*STATE_SUITES, DeadLetters, Returning)))
+globals().update(pytest_classes((*STATE_SUITES, Announcing, DeadLetters, Returning)))

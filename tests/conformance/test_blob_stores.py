@@ -1,4 +1,4 @@
-"""Every cloakroom keeps its word; and the suite bites."""
+"""Every blob store keeps its word; and the suite bites."""
 
 import inspect
 import os
@@ -11,11 +11,11 @@ from tests.servers.aws import shared_aws
 from tests.servers.azure import ACCOUNT, KEY, shared_azure
 
 from tenure import assembly
-from tenure.adapters.memory.cloakroom import MemoryCloakroom
-from tenure.cloakroom import Cloakroom, Left
+from tenure.adapters.memory.blobs import MemoryBlobStore
+from tenure.blobs import BlobStore, StoredBlob
 from tenure.clock import SYSTEM_CLOCK
 from tenure.testing.conformance import list_tests, pytest_classes
-from tenure.testing.conformance.cloakroom import Cloakrooms
+from tenure.testing.conformance.blobs import BlobStores
 
 pytestmark = pytest.mark.real_time
 
@@ -44,12 +44,12 @@ _URLS: dict[str, Callable[[Path], str]] = {
 
 
 class _Opened:
-    """A cloakroom that is open while a test runs; everything else is the cloakroom's own."""
+    """A blob store that is open while a test runs; everything else is the blob store's own."""
 
-    def __init__(self, room: Cloakroom) -> None:
+    def __init__(self, room: BlobStore) -> None:
         self._room = room
 
-    async def __aenter__(self) -> Cloakroom:
+    async def __aenter__(self) -> BlobStore:
         await self._room.open()
         return self._room
 
@@ -61,67 +61,67 @@ class _Opened:
 
 
 @pytest.fixture(params=["memory", "folder", *(pytest.param(kind, marks=pytest.mark.cloud) for kind in ("s3", "blob"))])
-def cloakroom(request: pytest.FixtureRequest, tmp_path: Path) -> _Opened:
+def blob_store(request: pytest.FixtureRequest, tmp_path: Path) -> _Opened:
     """Empty; opened by the test's own loop."""
-    return _Opened(assembly.cloakroom(_URLS[request.param](tmp_path), clock=SYSTEM_CLOCK))
+    return _Opened(assembly.blob_store(_URLS[request.param](tmp_path), clock=SYSTEM_CLOCK))
 
 
-globals().update(pytest_classes([Cloakrooms]))
+globals().update(pytest_classes([BlobStores]))
 
 
 # --- the suite bites ------------------------------------------------------------------------------------------
 
 
-class _Truncates(MemoryCloakroom):
+class _Truncates(MemoryBlobStore):
     async def leave(self, batch: Sequence[tuple[str, bytes]]) -> None:
         await super().leave([(name, body[:1_000_000]) for name, body in batch])
 
 
-class _KeepsTheFirst(MemoryCloakroom):
+class _KeepsTheFirst(MemoryBlobStore):
     async def leave(self, batch: Sequence[tuple[str, bytes]]) -> None:
         await super().leave(batch[:20])
 
 
-class _TakesAway(MemoryCloakroom):
+class _TakesAway(MemoryBlobStore):
     async def fetch(self, names: Sequence[str]) -> list[bytes | None]:
         bodies = await super().fetch(names)
         await super().discard(names)
         return bodies
 
 
-class _ForgetsToDiscard(MemoryCloakroom):
+class _ForgetsToDiscard(MemoryBlobStore):
     async def discard(self, names: Sequence[str]) -> None:
         await super().discard(names[1:])
 
 
-class _DiscardsAll(MemoryCloakroom):
+class _DiscardsAll(MemoryBlobStore):
     async def discard(self, names: Sequence[str]) -> None:
         await super().discard([left.name for left in await self.browse()])
 
 
-class _ComplainsOfWhatIsGone(MemoryCloakroom):
+class _ComplainsOfWhatIsGone(MemoryBlobStore):
     async def discard(self, names: Sequence[str]) -> None:
         if None in await self.fetch(names):
             raise FileNotFoundError(names)
         await super().discard(names)
 
 
-class _EmptyIsNone(MemoryCloakroom):
+class _EmptyIsNone(MemoryBlobStore):
     async def fetch(self, names: Sequence[str]) -> list[bytes | None]:
         return [body or None for body in await super().fetch(names)]
 
 
-class _NoneIsEmpty(MemoryCloakroom):
+class _NoneIsEmpty(MemoryBlobStore):
     async def fetch(self, names: Sequence[str]) -> list[bytes | None]:
         return [body or b"" for body in await super().fetch(names)]
 
 
-class _LooksFromTheStart(MemoryCloakroom):
-    async def browse(self, *, after: str = "", limit: int = 1000) -> list[Left]:
+class _LooksFromTheStart(MemoryBlobStore):
+    async def browse(self, *, after: str = "", limit: int = 1000) -> list[StoredBlob]:
         return (await super().browse(after=after, limit=limit))[:3] if not after else []
 
 
-class _ForgetsWhenClosed(MemoryCloakroom):
+class _ForgetsWhenClosed(MemoryBlobStore):
     async def close(self) -> None:
         await super().discard([left.name for left in await self.browse()])
 
@@ -133,10 +133,10 @@ _FAULTY = [
 
 
 @pytest.mark.parametrize("faulty", _FAULTY, ids=lambda kind: kind.__name__)
-async def test_the_suite_bites(faulty: type[MemoryCloakroom]) -> None:
+async def test_the_suite_bites(faulty: type[MemoryBlobStore]) -> None:
     failed = []
-    for name in list_tests(Cloakrooms):
-        test: Any = getattr(Cloakrooms(), name)
+    for name in list_tests(BlobStores):
+        test: Any = getattr(BlobStores(), name)
         assert inspect.iscoroutinefunction(test)
         try:
             await test(faulty("", SYSTEM_CLOCK))

@@ -4,6 +4,7 @@ import pytest
 
 from tenure.testing.conformance import STATE_SUITES, pytest_classes
 from tenure.testing.conformance.broker import (
+    Announcing,
     Cancelling,
     Crashing,
     DeadLetters,
@@ -23,6 +24,6 @@ def harness() -> DynamoHarness:
     return DynamoHarness()
 
 
-_BROKER = (Cancelling, Crashing, DeadLetters, Fencing, Retiring, Returning, Settling, Uniqueness)
+_BROKER = (Announcing, Cancelling, Crashing, DeadLetters, Fencing, Retiring, Returning, Settling, Uniqueness)
 
 globals().update(pytest_classes((*STATE_SUITES, *_BROKER)))

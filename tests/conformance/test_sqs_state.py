@@ -3,7 +3,7 @@
 import pytest
 
 from tenure.testing.conformance import STATE_SUITES, pytest_classes
-from tenure.testing.conformance.broker import DeadLetters, Returning
+from tenure.testing.conformance.broker import Announcing, DeadLetters, Returning
 
 from .aws_harness import LocalStateHarness, RedisStateHarness, SqsHarness
 
@@ -17,4 +17,4 @@ def harness(request: pytest.FixtureRequest) -> SqsHarness:
     return kind()
 
 
-globals().update(pytest_classes((*STATE_SUITES, DeadLetters, Returning)))
+globals().update(pytest_classes((*STATE_SUITES, Announcing, DeadLetters, Returning)))

@@ -1,6 +1,5 @@
 """The worker suites bite: each deliberate fault in the runtime fails the suite that is there for it."""
 
-import contextlib
 import os
 from collections.abc import Callable, Sequence
 from types import SimpleNamespace
@@ -9,53 +8,45 @@ from typing import Any, NamedTuple
 import msgspec
 import pytest
 
-from tenure import kept_payload
 from tenure.adapters.memory.broker import MemoryBroker
-from tenure.claim_check import ClaimCheck, is_over
+from tenure.blobs import name_of
+from tenure.client.claim_check import ClaimCheck, is_over
+from tenure.client.client import Client
 from tenure.client.operations import resend, schedules
-from tenure.cloakroom import name_of
-from tenure.door import Door
 from tenure.errors import BrokerUnavailable
 from tenure.event import Event, EventKind
 from tenure.foreign import Router
 from tenure.lease import Lease, LeaseRequest
 from tenure.message import Message, MessageState
 from tenure.rules import lapse
+from tenure.rules.fair_turns import FairTurns
 from tenure.rules.send_id import send_id
-from tenure.runtime import (
-    admission,
-    delivery,
-    handling,
-    heartbeat,
-    held,
-    intake,
-    judging,
-    link,
-    reporting,
-    routing,
-    scheduling,
-    settling,
-    strangers,
-    tidying,
-)
-from tenure.runtime.admission import Admission
-from tenure.runtime.cancels import Cancels
+from tenure.runtime import delivery, verdicts
+from tenure.runtime.background import background, blob_gc, heartbeat, held_lease, scheduler
+from tenure.runtime.background.board_watch import BoardWatch
+from tenure.runtime.background.heartbeat import Heartbeat
+from tenure.runtime.background.scheduler import Scheduler
+from tenure.runtime.background.suspension import Suspension
+from tenure.runtime.background.sweeper import Sweeper
+from tenure.runtime.background.worker_reports import WorkerReports
 from tenure.runtime.delivery import Delivery
-from tenure.runtime.fetching import Fetching
-from tenure.runtime.handling import Handling
-from tenure.runtime.heartbeat import Heartbeat
-from tenure.runtime.intake import Intake
-from tenure.runtime.link import Desk
-from tenure.runtime.noticing import Noticing
-from tenure.runtime.path import Path
-from tenure.runtime.quota import Quotas
-from tenure.runtime.scheduling import Scheduler
-from tenure.runtime.settling import Outbox
-from tenure.runtime.slots import Slots
-from tenure.runtime.suspension import Suspension
-from tenure.runtime.sweeper import Sweeper
+from tenure.runtime.ownership import Concluded, Owned, Settled, hand_offs, routing, settler, taker
+from tenure.runtime.ownership.blob_fetch import BlobFetch
+from tenure.runtime.ownership.settler import Settler
+from tenure.runtime.ownership.taker import Taker
+from tenure.runtime.path import context_link, events, handling, intake, unknown_tasks
+from tenure.runtime.path.cancels import Cancels
+from tenure.runtime.path.context_link import ContextServices
+from tenure.runtime.path.handling import Handling
+from tenure.runtime.path.holding import Holding
+from tenure.runtime.path.intake import Intake
+from tenure.runtime.path.outbox import Outbox
+from tenure.runtime.path.quota import Quotas
+from tenure.runtime.path.slots import Slots
+from tenure.runtime.stopping import let_finish
 from tenure.runtime.worker import Worker
 from tenure.settlement import Outcome, Settlement
+from tenure.tasks import kept_payload
 from tenure.testing.conformance import run_suites
 from tenure.testing.conformance.worker import WORKER_SUITES
 from tenure.testing.faulty import HonestState
@@ -80,6 +71,10 @@ def _does_nothing(*_: Any) -> None: ...
 async def _does_nothing_async(*_: Any) -> None: ...
 
 
+def _raise(error: Exception) -> None:
+    raise error
+
+
 def _replace(where: object, name: str, value: object) -> Patch:
     return lambda monkeypatch: monkeypatch.setattr(where, name, value)
 
@@ -93,6 +88,20 @@ def _own_send_id(delivery: Delivery) -> str:
     return "" if message is None else send_id(message.id, message.sent_at)
 
 
+class _Anyone(str):
+    """A name that is everybody's."""
+
+    __slots__ = ()
+    __hash__ = str.__hash__
+
+    def __eq__(self, _: object) -> bool:
+        return True
+
+
+def _the_name_of_anyone(_: str) -> str:
+    return _Anyone()
+
+
 _NO_POSTS = SimpleNamespace(PAUSED_SCHEDULE=None)
 
 
@@ -104,17 +113,17 @@ def _another_id(old: Message, **_: Any) -> str:
 
 
 def _settles_before_it_seals(monkeypatch: pytest.MonkeyPatch) -> None:
-    seal, settle = Outbox._seal, Outbox._settle
+    seal, settle = Settler._seal, Settler._settle
 
-    async def later(_self: Outbox, pairs: Any) -> Any:
-        return pairs
+    async def later(_self: Settler, batch: Any) -> Any:
+        return batch
 
-    async def first(self: Outbox, pairs: Any, settlements: Any) -> None:
-        await settle(self, pairs, settlements)
-        await seal(self, pairs)
+    async def first(self: Settler, batch: Any, found: Any) -> None:
+        await settle(self, batch, found)
+        await seal(self, batch)
 
-    monkeypatch.setattr(Outbox, "_seal", later)
-    monkeypatch.setattr(Outbox, "_settle", first)
+    monkeypatch.setattr(Settler, "_seal", later)
+    monkeypatch.setattr(Settler, "_settle", first)
 
 
 def _deletes_before_it_sends(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -127,6 +136,21 @@ def _deletes_before_it_sends(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(resend, "_replace", first)
 
 
+def _leases_on_while_it_is_drained(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def drain(self: Worker) -> None:
+        await let_finish(self._path.handling, self._stop_asked, None)
+        self._begin_to_end()
+
+    monkeypatch.setattr(Worker, "_drain", drain)
+
+
+def _ends_what_runs_when_it_is_drained(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def drain(self: Worker) -> None:
+        self._begin_to_end()
+
+    monkeypatch.setattr(Worker, "_drain", drain)
+
+
 def _leases_without_presence(monkeypatch: pytest.MonkeyPatch) -> None:
     def request(*fields: Any, **more: Any) -> LeaseRequest:
         return LeaseRequest(*fields, **{**more, "has_presence": False})
@@ -135,21 +159,23 @@ def _leases_without_presence(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def _drops_verdicts_in_an_outage(monkeypatch: pytest.MonkeyPatch) -> None:
-    async def try_once(self: Outbox, batch: list[Delivery]) -> None:
-        leases = await self._heartbeat.hand_over(batch)
-        settlements: dict[Delivery, Any] = {}
-        with contextlib.suppress(BrokerUnavailable):
-            await self._settle(await self._seal(list(zip(batch, leases, strict=True))), settlements)
-        self._report([(one, settlements.get(one)) for one in batch])
+    settle = Settler.settle
 
-    monkeypatch.setattr(Outbox, "_flush_until_done", try_once)
+    async def try_once(self: Settler, batch: Sequence[Concluded[Any]]) -> Settled[Any]:
+        settled = await settle(self, batch)
+        return Settled(dict(settled.settlements) | {one.owned: None for one in settled.open}, [])
+
+    monkeypatch.setattr(Settler, "settle", try_once)
 
 
 def _lets_leases_lapse_while_it_cannot_settle(monkeypatch: pytest.MonkeyPatch) -> None:
-    def forget(_self: Outbox, pairs: Any) -> list[Delivery]:
-        return [one for one, _ in pairs]
+    hold = Heartbeat.hold
 
-    monkeypatch.setattr(Outbox, "_hold_again", forget)
+    def forget(self: Heartbeat, deliveries: Any, leases: Any = None, **more: Any) -> None:
+        if leases is None:  # else it was held before
+            hold(self, deliveries, **more)
+
+    monkeypatch.setattr(Heartbeat, "hold", forget)
 
 
 def _renews_no_claim_while_the_broker_is_away(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -175,18 +201,18 @@ def _calls_a_stop_a_failed_attempt(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def _runs_what_the_ledger_calls_done(monkeypatch: pytest.MonkeyPatch) -> None:
-    async def all_in(_self: Admission, deliveries: list[Delivery]) -> list[Delivery]:
-        return deliveries
+    async def nothing(*_: Any) -> dict[Any, Any]:
+        return {}
 
-    monkeypatch.setattr(Admission, "_claim", all_in)
+    monkeypatch.setattr(Taker, "_claim", nothing)
 
 
 def _keeps_every_payload(monkeypatch: pytest.MonkeyPatch) -> None:
     def each(settled: Sequence[tuple[Delivery, Settlement | None]], *, owner: str, at: float) -> list[Event]:
-        return [reporting.event_of(*one, owner=owner, at=at) for one in settled]
+        return [events.event_of(*one, owner=owner, at=at) for one in settled]
 
-    monkeypatch.setattr(reporting, "events_of", each)
-    monkeypatch.setattr(reporting, "_payload", lambda one: kept_payload.fields_of(bytes(one.message.body)))
+    monkeypatch.setattr(events, "events_of", each)
+    monkeypatch.setattr(events, "_payload", lambda one: kept_payload.fields_of(bytes(one.message.body)))
 
 
 def _forgets_what_a_lost_reply_lent(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -198,14 +224,14 @@ def _forgets_what_a_lost_reply_lent(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def _hands_on_though_it_failed(monkeypatch: pytest.MonkeyPatch) -> None:
-    hand_on = Delivery.hand_on
+    next_one = Delivery.next_hand_off
     kept: dict[str, list[Any]] = {}
 
     def keep(self: Delivery, *args: Any, **keywords: Any) -> Any:
         self.handoffs = kept.setdefault(self.id, [])  # those of earlier runs go out too
-        return hand_on(self, *args, **keywords)
+        return next_one(self, *args, **keywords)
 
-    monkeypatch.setattr(Delivery, "hand_on", keep)
+    monkeypatch.setattr(Delivery, "next_hand_off", keep)
 
 
 def _leases_for_all_slots_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -229,29 +255,26 @@ def _completes_what_it_was_told_to_stop(monkeypatch: pytest.MonkeyPatch) -> None
 
 
 def _deletes_what_failed(monkeypatch: pytest.MonkeyPatch) -> None:
-    settle = Outbox._settle
+    put = Outbox.put
 
-    async def all_acked(self: Outbox, pairs: Sequence[Any], settlements: Any) -> None:
-        for one, _ in pairs:
-            if isinstance(one.verdict, Retried):
-                one.verdict = Completed(b"null")
-        await settle(self, list(pairs), settlements)
+    def completed(self: Outbox, one: Delivery, verdict: Any) -> None:
+        put(self, one, Completed(b"null") if isinstance(verdict, Retried) else verdict)
 
-    monkeypatch.setattr(Outbox, "_settle", all_acked)
+    monkeypatch.setattr(Outbox, "put", completed)
 
 
 def _discards_the_body_of_whatever_ends(monkeypatch: pytest.MonkeyPatch) -> None:
-    settled = Fetching.settled
+    settled = BlobFetch.settled
 
-    def all_of_them(self: Fetching, pairs: Sequence[Any]) -> None:
+    def all_of_them(self: BlobFetch, pairs: Sequence[Any]) -> None:
         settled(self, [(one, Settlement(Outcome.DELETED)) for one, _ in pairs])
 
-    monkeypatch.setattr(Fetching, "settled", all_of_them)
+    monkeypatch.setattr(BlobFetch, "settled", all_of_them)
 
 
-def _runs_whatever_lies_in_the_cloakroom(monkeypatch: pytest.MonkeyPatch) -> None:
+def _runs_whatever_lies_in_the_blob_store(monkeypatch: pytest.MonkeyPatch) -> None:
     async def unchecked(self: ClaimCheck, message: Any) -> Any:
-        (body,) = await self.cloakroom.fetch([name_of(message, message.ticket.digest)])
+        (body,) = await self.blob_store.fetch([name_of(message, message.ticket.digest)])
         return msgspec.structs.replace(message, body=msgspec.Raw(body or b"{}"), ticket=None)
 
     monkeypatch.setattr(ClaimCheck, "fetch", unchecked)
@@ -282,16 +305,40 @@ def _by_its_own_wall_clock(part: type[Any]) -> Patch:
 
 
 def _sends_by_its_own_wall_clock(monkeypatch: pytest.MonkeyPatch) -> None:
-    begin = Door.__init__
+    begin = Client.__init__
 
-    def init(self: Door, broker: Any, state: Any, clock: Any, **more: Any) -> None:
+    def init(self: Client, broker: Any, state: Any, clock: Any, **more: Any) -> None:
         begin(self, broker, HonestState(state, SimpleNamespace()), clock, **more)
         monkeypatch.setattr(self.state, "_wall", clock.wall)
 
-    monkeypatch.setattr(Door, "__init__", init)
+    monkeypatch.setattr(Client, "__init__", init)
+
+
+def _asks_about_claims_that_it_has(monkeypatch: pytest.MonkeyPatch) -> None:
+    begin = Owned.__init__
+
+    def init(self: Owned, lease: Any, message: Any = None, *more: Any, token: Any = None, **others: Any) -> None:
+        begin(self, lease, message, *more, **others)
+
+    monkeypatch.setattr(Owned, "__init__", init)
+
+
+def _fetches_no_body(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(BlobFetch, "bring", _does_nothing_async)
 
 
 FAULTS = {
+    "takes what the ledger calls done": Fault(_runs_what_the_ledger_calls_done, "Owning"),
+    "gives up without a seal first": Fault(_settles_before_it_seals, "Owning"),
+    "forgets what an outage left open": Fault(_drops_verdicts_in_an_outage, "Owning"),
+    "asks about a claim that came with its lease": Fault(_asks_about_claims_that_it_has, "Owning"),
+    "takes the second answer for the first": Fault(
+        _replace(settler, "_ended", lambda _one, settlement: settlement), "Owning"
+    ),
+    "fetches no body": Fault(_fetches_no_body, "Owning"),
+    "settles together what cannot be": Fault(
+        _replace(Settler, "_spoiled", lambda _self, _left, error, _found: _raise(error)), "Owning"
+    ),
     "settles before it seals": Fault(_settles_before_it_seals, "CrashPoints", LooseMemoryHarness),
     "drops verdicts in an outage": Fault(_drops_verdicts_in_an_outage, "Outages"),
     "lets leases lapse while it cannot settle": Fault(
@@ -301,19 +348,19 @@ FAULTS = {
         _renews_no_claim_while_the_broker_is_away, "Outages", LooseMemoryHarness
     ),
     "fails a run whose checkpoint meets an outage": Fault(
-        _replace(link, "BrokerUnavailable", _Nothing), "ContextOutages"
+        _replace(context_link, "BrokerUnavailable", _Nothing), "ContextOutages"
     ),
     "forgets what a lost reply lent": Fault(_forgets_what_a_lost_reply_lent, "Outages"),
-    "keeps no payload": Fault(_replace(reporting, "_payload", lambda _delivery: {}), "KeepingPayloads"),
+    "keeps no payload": Fault(_replace(events, "_payload", lambda _delivery: {}), "KeepingPayloads"),
     "keeps every payload": Fault(_keeps_every_payload, "KeepingPayloads"),
     "keeps payloads of any size": Fault(_replace(kept_payload, "KEPT_BYTES", 10**9), "KeepingPayloads"),
-    "does not beat": Fault(_replace(held, "beat_interval", lambda _seconds: 1e9), "Holding"),
-    "beats too much": Fault(_replace(held, "beat_interval", lambda _seconds: 1.0), "Completing"),
-    "ignores lost leases": Fault(_replace(Path, "on_lost", _does_nothing), "Holding"),
+    "does not beat": Fault(_replace(held_lease, "beat_interval", lambda _seconds: 1e9), "Holding"),
+    "beats too much": Fault(_replace(held_lease, "beat_interval", lambda _seconds: 1.0), "Completing"),
+    "ignores lost leases": Fault(_replace(Holding, "on_lost", _does_nothing), "Holding"),
     "does not look for the dead": Fault(_replace(Sweeper, "bury", _does_nothing_async), "Holding"),
     "ignores max_hold": Fault(_replace(heartbeat, "max_hold", lambda _delivery: float("inf")), "Failing"),
     "never gives up": Fault(
-        _replace(judging, "judge_failure", lambda reason, *_args, **_more: Retried(1.0, reason)), "Failing"
+        _replace(verdicts, "judge_failure", lambda reason, *_args, **_more: Retried(1.0, reason)), "Failing"
     ),
     "deletes what failed": Fault(_deletes_what_failed, "Failing"),
     "never counts a snooze": Fault(_replace(handling, "snoozes_in", lambda _history: 0), "Snoozing"),
@@ -321,9 +368,9 @@ FAULTS = {
         _replace(handling, "judge_snooze", lambda asked, *_: Retried(asked.after_seconds, asked.reason)),
         "Snoozing",
     ),
-    "puts unknown tasks aside at once": Fault(_replace(strangers, "GIVE_UP_SECONDS", 0.0), "Failing"),
+    "puts unknown tasks aside at once": Fault(_replace(unknown_tasks, "GIVE_UP_SECONDS", 0.0), "Failing"),
     "puts aside what another worker knows": Fault(
-        _replace(strangers.Strangers, "_is_known_elsewhere", _does_nothing_async), "Failing"
+        _replace(unknown_tasks.UnknownTasks, "_is_known_elsewhere", _does_nothing_async), "Failing"
     ),
     "asks no route": Fault(_replace(Router, "knows", lambda *_: False), "Routing"),
     "puts aside what its route once failed at": Fault(
@@ -331,6 +378,12 @@ FAULTS = {
     ),
     "calls a stop a failed attempt": Fault(_calls_a_stop_a_failed_attempt, "Stopping"),
     "completes what it was told to stop": Fault(_completes_what_it_was_told_to_stop, "Stopping"),
+    "serves several clients in turn, whatever they cost": Fault(_replace(FairTurns, "serve", _does_nothing), "Sharing"),
+    "does not count how long messages take": Fault(_replace(FairTurns, "ended", _does_nothing), "Sharing"),
+    "leases on while it is drained": Fault(_leases_on_while_it_is_drained, "Leaving"),
+    "ends what runs when it is drained": Fault(_ends_what_runs_when_it_is_drained, "Leaving"),
+    "leaves when another is asked to": Fault(_replace(background, "name_of", _the_name_of_anyone), "Leaving"),
+    "writes no report": Fault(_replace(WorkerReports, "run", _does_nothing_async), "Leaving"),
     "runs what the ledger calls done": Fault(_runs_what_the_ledger_calls_done, "WorkerKeys", LooseMemoryHarness),
     "claims nothing, in a storm": Fault(_runs_what_the_ledger_calls_done, "Storms", LooseMemoryHarness),
     "leases for all slots at once": Fault(_leases_for_all_slots_at_once, "Completing"),
@@ -338,45 +391,47 @@ FAULTS = {
         _replace(delivery, "derived_id", lambda *_: os.urandom(16).hex()), "Contexts"
     ),
     "hands on what failed runs handed on": Fault(_hands_on_though_it_failed, "Contexts"),
-    "does not read the board": Fault(_replace(Noticing, "take", _does_nothing), "Operating"),
+    "does not read the board": Fault(_replace(BoardWatch, "take", _does_nothing), "Operating"),
     "does not look which leases were cancelled": Fault(_replace(Heartbeat, "check_now", _does_nothing), "Operating"),
     "takes a cancel for a lost lease": Fault(_replace(Cancels, "look", _does_nothing_async), "Operating"),
     "ignores the limit of a task": Fault(_replace(Quotas, "enter", lambda *_: True), "Operating"),
     "discards the body of a dead letter": Fault(_discards_the_body_of_whatever_ends, "ClaimChecks"),
-    "discards no body": Fault(_replace(Fetching, "settled", _does_nothing), "ClaimChecks"),
-    "runs whatever lies in the cloakroom": Fault(_runs_whatever_lies_in_the_cloakroom, "ClaimChecks"),
+    "discards no body": Fault(_replace(BlobFetch, "settled", _does_nothing), "ClaimChecks"),
+    "runs whatever lies in the blob store": Fault(_runs_whatever_lies_in_the_blob_store, "ClaimChecks"),
     "sends a ticket for a body that was not left": Fault(_sends_before_the_body_is_left, "ClaimChecks"),
-    "tidies by age": Fault(_replace(tidying, "_FINISHED", tuple(MessageState)), "ClaimChecks"),
-    "leaves what the dead left": Fault(_replace(tidying.Tidier, "look", _does_nothing_async), "ClaimCheckCrashes"),
+    "tidies by age": Fault(_replace(blob_gc, "_FINISHED", tuple(MessageState)), "ClaimChecks"),
+    "leaves what the dead left": Fault(
+        _replace(blob_gc.BlobCollector, "look", _does_nothing_async), "ClaimCheckCrashes"
+    ),
     "sends ticks by its own wall clock": Fault(_by_its_own_wall_clock(Scheduler), "Timekeeping"),
-    "sends ticks of a paused schedule": Fault(_replace(scheduling, "PostKind", _NO_POSTS), "Operating"),
+    "sends ticks of a paused schedule": Fault(_replace(scheduler, "PostKind", _NO_POSTS), "Operating"),
     "makes up for the ticks of a pause": Fault(
         _replace(schedules, "_skip_until_now", _does_nothing_async), "Operating"
     ),
     "deletes a dead letter before its copy is sent": Fault(_deletes_before_it_sends, "Moving"),
     "sends another copy at every try": Fault(_replace(resend, "derived_id", _another_id), "Moving"),
     "forgets the payload of an edit": Fault(_replace(resend, "_encoded", lambda *_: None), "Moving"),
-    "lets messages expire by its own wall clock": Fault(_by_its_own_wall_clock(Admission), "Timekeeping"),
-    "hands on by its own wall clock": Fault(_by_its_own_wall_clock(Desk), "Timekeeping"),
+    "lets messages expire by its own wall clock": Fault(_by_its_own_wall_clock(Taker), "Timekeeping"),
+    "hands on by its own wall clock": Fault(_by_its_own_wall_clock(ContextServices), "Timekeeping"),
     "sends by its own wall clock": Fault(_sends_by_its_own_wall_clock, "Timekeeping"),
     "sleeps on when its machine wakes": Fault(_replace(Suspension, "run", _does_nothing_async), "Timekeeping"),
     "runs suspects among the others": Fault(_replace(lapse, "CRASHES_BEFORE_ALONE", 99), "Suspects"),
     "runs what was lost often among the others": Fault(_replace(lapse, "LOSSES_BEFORE_ALONE", 99), "Suspects"),
     "gives up what was lost before it ran alone": Fault(
-        _replace(admission, "is_lost_too_often", lambda counters, **_: counters.lost >= lapse.MAX_LOST), "Suspects"
+        _replace(taker, "is_lost_too_often", lambda counters, **_: counters.lost >= lapse.MAX_LOST), "Suspects"
     ),
     "never gives up what is lost": Fault(_replace(lapse, "MAX_LOST", 10**9), "Holding"),
     "never says that it has presence": Fault(_leases_without_presence, "Holding"),
     "dead-letters a parent that is done": Fault(
-        _replace(settling, "_is_done", lambda _mine: False), "HandingOn", LooseMemoryHarness
+        _replace(settler, "_is_done", lambda _one: False), "HandingOn", LooseMemoryHarness
     ),
     "drops what is refused after the seal": Fault(
         _replace(MemoryBroker, "put_aside", _does_nothing_async), "HandingOn", LooseMemoryHarness
     ),
     "takes a missing queue for an outage": Fault(
-        _replace(settling, "QueueGone", _Nothing), "HandingOn", LooseMemoryHarness
+        _replace(hand_offs, "QueueGone", _Nothing), "HandingOn", LooseMemoryHarness
     ),
-    "hands on whatever send would say": Fault(_replace(link, "refusal", lambda *_: None), "HandingOn"),
+    "hands on whatever send would say": Fault(_replace(context_link, "refusal", lambda *_: None), "HandingOn"),
     "names no send": Fault(_replace(Delivery, "send_id", ""), "Effects"),
     "takes every message of a key for a send": Fault(
         _replace(Delivery, "send_id", property(_own_send_id)), "Effects", LooseMemoryHarness

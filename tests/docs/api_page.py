@@ -18,6 +18,7 @@ from tenure import (
     Handle,
     Message,
     Progress,
+    QueueService,
     Record,
     Reject,
     Retry,
@@ -25,9 +26,10 @@ from tenure import (
     SyncHandle,
     Task,
     Tenure,
+    Update,
 )
-from tenure.registry import Registry
 from tenure.runtime.worker import Worker
+from tenure.tasks.registry import Registry
 from tenure.testing import Kit, Seen, VirtualClock
 
 from .docstrings import Function, class_node, doc_of, fields_of
@@ -74,8 +76,10 @@ SHOWN = (
     Shown(Call, "call"),
     Shown(Handle, "handle"),
     Shown(SyncHandle, "handle"),
+    Shown(Update, "update"),
+    Shown(QueueService, "service", is_made=True),
     Shown(Worker, "worker", internal=frozenset(
-        {"abandon", "deletions", "findings", "has_stuck_handlers", "owner", "owner_id", "tether"})),
+        {"abandon", "deletions", "findings", "has_stuck_handlers", "owner", "owner_id", "supervisor_link"})),
     Shown(Retry, "retry", is_made=True),
     Shown(Snooze, "snooze", is_made=True),
     Shown(Reject, "reject", is_made=True),

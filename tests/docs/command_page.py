@@ -36,7 +36,7 @@ With an app that has a namespace, commands see that namespace only; with a place
 | 0 | done |
 | 1 | the broker is in trouble, what was waited or asked for did not come about, or `audit` or `health` found trouble |
 | 2 | bad input or configuration; nothing was changed |
-| 70 | a mistake in Tenure itself; `TENURE_DEBUG=1` shows the traceback |
+| 70 | a bug in Tenure itself; `TENURE_DEBUG=1` shows the traceback |
 | 130 | interrupted |
 
 What goes wrong is one line on standard error, `error[code]: sentence`; the codes are in [errors](errors.md).

@@ -23,9 +23,13 @@ class Interpreter:
     def __init__(self, folder: Path, environment: dict[str, str]) -> None:
         """Start it in `folder`."""
         self._process = subprocess.Popen(
-            [sys.executable, __file__], cwd=folder, env=environment, text=True,
-            stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-        )  # fmt: skip
+            [sys.executable, __file__],
+            cwd=folder,
+            env=environment,
+            text=True,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+        )
 
     def run(self, code: str, place: str) -> tuple[str, str]:
         """What the block printed, and the traceback of its error, if it ended in one."""

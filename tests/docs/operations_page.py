@@ -32,7 +32,7 @@ same structs ([JSON](json.md)). How to use them: [operate from Python](../how-to
   others are spans in seconds.
 - Queues are named as in the app's code, with or without its namespace. Ids may be shortened to a beginning that only
   one message has.
-- Every act is written to the journal and the audit log, with who did it, through which door and from where. Acts on
+- Every act is written to the journal and the audit log, with who did it, how and from where. Acts on
   many messages stop at `limit` and say whether there is `more`; repeated, the same call goes on. Cancelled in the
   middle, the batch under way is carried out and recorded.
 - All methods raise `BrokerUnavailable` while the store is away, and `BadArgument` for what makes no sense.
@@ -101,14 +101,15 @@ def _within(kind: type[Any]) -> Iterator[type[Any]]:
 def _methods() -> Iterator[str]:
     for subject in subjects():
         text = doc_of(class_node(subject)[1]).partition("\n")[0].rstrip(".")
-        title = "For somebody else" if subject is Operate else _title(subject)
+        title = "For another person" if subject is Operate else _title(subject)
         own = [one for one in members(Shown(subject, "app.operate")) if one.name != "access"]
         yield f"## {title}\n\n{text}.\n\n" + "\n".join(method(one, "app.operate") for one in own)
 
 
 def _title(subject: type[Any]) -> str:
     name = subject.__name__.removesuffix("Operations")
-    return {"Overview": name, "Dead": "Dead letters", "Health": name}.get(name, f"{name}s")
+    whole = {"Dead": "Dead letters"} | {one: one for one in ("Overview", "Health", "Timing", "Scaling")}
+    return whole.get(name, f"{name}s")
 
 
 def _struct(kind: type[Any]) -> str:

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from tenure import Call, Context, Tenure
-from tenure.call import Options
-from tenure.task import TaskOptions
+from tenure.tasks.call import Options
+from tenure.tasks.task import TaskOptions
 
 from .docstrings import fields_of, options_in
 

@@ -12,30 +12,26 @@ from tenure.adapters.aws import options as aws_options
 from tenure.adapters.aws.faults import BadQueueName, QueueMissing, RedriveTooSoon
 from tenure.adapters.azure import options as azure_options
 from tenure.adapters.redis import options as redis_options
-from tenure.adapters.redis.faults import (
-    LoginRefused,
-    NotRedis,
-    NotReplicated,
-    PermissionMissing,
-    ServerTooOld,
-    TLSFailed,
-)
+from tenure.adapters.redis.faults import NotRedis, NotReplicated, ServerTooOld, TLSFailed
 from tenure.adapters.sqlite import options as sqlite_options
 from tenure.app import Tenure
-from tenure.call import Options
 from tenure.cli.failing import NotConfirmed
 from tenure.config import _SETTINGS, Settings
-from tenure.context import Context, SyncContext
 from tenure.errors import BadURL
 from tenure.event import EventKind
 from tenure.message import MessageState
 from tenure.record import Record
-from tenure.runtime import strangers
-from tenure.runtime.spawning import ChildFailed
+from tenure.runtime.ownership.owned import UNKNOWN_TASK
+from tenure.runtime.path.unknown_tasks import KNOWN_ELSEWHERE
+from tenure.runtime.processes.child_process import ChildFailed
 from tenure.server import errors as server_errors
-from tenure.task import TaskOptions
+from tenure.tasks.call import Options
+from tenure.tasks.context import Context, SyncContext
+from tenure.tasks.task import TaskOptions
 from tenure.timing.advice import IDS
-from tenure.verdict import SNOOZED
+from tenure.verdict import SNOOZED, Reject
+from tenure.webhooks import webhook_target
+from tenure.webhooks.deliver import DeliveryFailed, DeliveryStopped, DeliveryUndirected
 
 from .command_page import page as command_page
 from .markdown import ROOT
@@ -107,7 +103,7 @@ def test_the_reference_says_where_each_error_is_imported_from() -> None:
     assert groups["tenure"] == errors & set(tenure.__all__)
     assert groups["tenure.errors"] == errors - set(tenure.__all__)
     parents = {name: row[1].strip("`").split("`")[0] for row in _rows(text) for name in re.findall(r"`(\w+)`", row[0])}
-    kinds = [LoginRefused, PermissionMissing, NotRedis, NotReplicated, TLSFailed, ServerTooOld, BadQueueName]
+    kinds = [NotRedis, NotReplicated, TLSFailed, ServerTooOld, BadQueueName]
     kinds += [QueueMissing, RedriveTooSoon, ChildFailed]
     assert parents == {kind.__name__: kind.__bases__[0].__name__ for kind in kinds}
     of_commands = _names_of_errors(_section(_page("reference/errors.md"), "On the command line"))
@@ -127,8 +123,8 @@ def _names_of_errors(text: str) -> set[str]:
 def _reason_codes() -> set[str]:
     """Every code that a worker or a store gives as the reason of something, found where it is given."""
     codes = set()
-    folders = ("rules/*.py", "runtime/*.py", "adapters/**/*.py")
-    for path in [SOURCE / "refusal.py", *(path for folder in folders for path in SOURCE.glob(folder))]:
+    folders = ("rules/*.py", "runtime/**/*.py", "adapters/**/*.py")
+    for path in (path for folder in folders for path in SOURCE.glob(folder)):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "Reason":
                 first = node.args[0]
@@ -146,7 +142,9 @@ def test_every_reason_is_in_the_reference() -> None:
     # These are given under the code of the error that is their cause.
     caused = {"broker_unavailable", "child_failed", "result_invalid", "result_too_large"}
     scripted = {"malformed_entry"}  # by scripts on a server
-    named = {strangers.UNKNOWN_TASK, strangers.KNOWN_ELSEWHERE, SNOOZED}  # by a constant
+    named = {UNKNOWN_TASK, KNOWN_ELSEWHERE, SNOOZED, Reject.code}  # by a constant
+    named |= {kind.code for kind in (DeliveryFailed, DeliveryStopped, DeliveryUndirected)}
+    named |= {webhook_target.REFUSED, webhook_target.UNREADABLE}
     assert set(listed) - literal == caused | scripted | named
     assert caused <= _error_codes().keys()
 

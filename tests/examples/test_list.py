@@ -28,3 +28,15 @@ def test_an_example_is_one_short_file_that_says_how_to_run_it(path: Path) -> Non
 def test_every_example_is_run(path: Path) -> None:
     tests = "".join(test.read_text() for test in Path(__file__).parent.glob("test_*.py"))
     assert f'"{path.name}"' in tests
+
+
+def test_the_worker_in_shell_has_thirty_lines_and_the_page_shows_it() -> None:
+    text = (EXAMPLES / "http" / "worker.sh").read_text()
+    assert len(text.splitlines()) <= 30
+    page = (EXAMPLES.parent / "docs" / "how-to" / "call-from-any-language.md").read_text()
+    assert f"cat > worker.sh <<'END'\n{text}END\n" in page
+
+
+def test_the_page_lists_every_example_in_a_folder() -> None:
+    listed = re.findall(r"\]\((http/[\w.]+)\)", (EXAMPLES / "README.md").read_text())
+    assert sorted({*listed}) == sorted(f"http/{path.name}" for path in (EXAMPLES / "http").iterdir())

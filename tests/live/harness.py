@@ -29,7 +29,7 @@ from tenure.lease import Lease
 from tenure.owner import Owner
 from tenure.record import Record
 from tenure.state import State
-from tenure.table import Place, Row, Write
+from tenure.table import Row, RowKey, Write
 from tenure.testing.harness import QUEUE, Harness, NotApplicable
 from tenure.testing.virtual import VirtualClock
 
@@ -123,7 +123,7 @@ class PartOfTable:
         """As ever."""
         return self._inner.wall()
 
-    async def get(self, places: Sequence[Place]) -> list[Row | None]:
+    async def get(self, places: Sequence[RowKey]) -> list[Row | None]:
         rows = await self._inner.get([self._inside(place) for place in places])
         return [None if row is None else Row(place, row.text) for place, row in zip(places, rows, strict=True)]
 
@@ -132,10 +132,10 @@ class PartOfTable:
 
     async def page(self, part: str, *, after: str = "", limit: int = 100, backwards: bool = False) -> list[Row]:
         rows = await self._inner.page(self._name + part, after=after, limit=limit, backwards=backwards)
-        return [Row(Place(part, row.place.sort), row.text) for row in rows]
+        return [Row(RowKey(part, row.place.sort), row.text) for row in rows]
 
-    def _inside(self, place: Place) -> Place:
-        return Place(self._name + place.part, place.sort)
+    def _inside(self, place: RowKey) -> RowKey:
+        return RowKey(self._name + place.part, place.sort)
 
 
 class LiveSqsHarness(LiveHarness):

@@ -41,9 +41,13 @@ def start(*words: str, **variables: str) -> subprocess.Popen[str]:
     kept = {name: value for name, value in os.environ.items() if name not in (SQS, AZURE, "TENURE_LIVE_RUN")}
     return subprocess.Popen(
         [sys.executable, "-c", _PYTEST, "-q", "-rs", "-p", "no:cacheprovider", *words],
-        cwd=ROOT, env=kept | _CREDENTIALS | {"COLUMNS": "300"} | variables, text=True, start_new_session=True,
-        stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-    )  # fmt: skip
+        cwd=ROOT,
+        env=kept | _CREDENTIALS | {"COLUMNS": "300"} | variables,
+        text=True,
+        start_new_session=True,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+    )
 
 
 def run(*words: str, **variables: str) -> tuple[int, str]:

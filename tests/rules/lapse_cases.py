@@ -30,6 +30,8 @@ class Case:
     max_attempts: int = 3
     #: False: the store no longer knows who held it.
     knows_owner: bool = True
+    was_touched: bool = False
+    owner: str = OWNER
 
 
 def _dead(code: str, text: str) -> Lapse:
@@ -45,6 +47,11 @@ def _too_often(lost: int) -> Lapse:
     text = f"its lease ended unseen {lost} times; look for workers that freeze, run out of memory or lose the network"
     return _dead("max_lost", text)
 
+
+_OVER_HTTP = "http:a1b2c3d4e5f6/shop-1"
+_HTTP_LAPSED = Reason("lease_lapsed", "http:a1b2c3d4e5f6/shop-1 let the lease end without settling the message")
+_HTTP_LOST = Lapse(lost=1, endings=(Ending(AT, "lost", _OVER_HTTP),))
+_HTTP_BACK = Lapse(attempts=1, endings=(Ending(AT, "failed", _OVER_HTTP, _HTTP_LAPSED),), reason=_HTTP_LAPSED)
 
 _NOBODY = Reason("lease_lapsed", "its holder let the lease end without settling the message")
 
@@ -65,6 +72,10 @@ CASES = (
     Case("lost nine times before", Counters(10, 0, 0, 9), _BACK),
     Case("lost ten times before", Counters(11, 0, 0, 10), _too_often(10)),
     Case("both limits at once: attempts are named", Counters(13, 2, 0, 10), _used(3, 3)),
+    Case("over HTTP, never touched", Counters(1), _HTTP_LOST, owner=_OVER_HTTP),
+    Case("over HTTP, never touched, and all attempts used", Counters(3, 3), _HTTP_LOST, owner=_OVER_HTTP),
+    Case("over HTTP, touched", Counters(1), _HTTP_BACK, owner=_OVER_HTTP, was_touched=True),
+    Case("a loop of one's own, touched", Counters(1), _BACK, was_touched=True),
     Case(
         "nobody knows who held it",
         Counters(1),

@@ -44,9 +44,7 @@ CASES: dict[str, tuple[dict[str, Any], Browsed, bool]] = {
     "no key": ({"key": "k"}, _row(), False),
     "text in the payload": ({"text": "ada"}, _row(), True),
     "text in upper case": ({"text": "ADA"}, _row(), True),
-    "text that folds to more letters": (
-        {"text": "STRASSE"}, _row(body='"Stra\N{LATIN SMALL LETTER SHARP S}e"'), True
-    ),
+    "text that folds to more letters": ({"text": "STRASSE"}, _row(body='"Stra\N{LATIN SMALL LETTER SHARP S}e"'), True),
     "text in the id": ({"text": "B1"}, _row(), True),
     "text in the reason": ({"text": "no such printer"}, _row(reason=REASON), True),
     "text that is the code of the reason": ({"text": "handler_error"}, _row(reason=REASON), True),
@@ -72,7 +70,7 @@ CASES: dict[str, tuple[dict[str, Any], Browsed, bool]] = {
     "unreadable, by text": ({"text": "dam"}, _row(envelope=b"\xff damaged"), True),
     "unreadable, by key": ({"key": "k"}, _row(envelope=b"\xff damaged"), False),
     "unreadable, by client": ({"client": "k"}, _row(envelope=b""), False),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("case", CASES)
@@ -140,3 +138,13 @@ def test_a_store_that_keeps_more_can_be_asked_for_more() -> None:
     browsing.check(query, frozenset({"task", "client", "key"}))
     with pytest.raises(BadArgument, match="task"):
         browsing.check(Query(states=(COMPLETED,), task="x"), frozenset())
+
+
+def test_a_row_without_the_text_is_not_decoded(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A search looks through thousands of rows, and decoding is most of the work."""
+    decoded: list[bytes] = []
+    monkeypatch.setattr(browsing, "_decode", decoded.append)
+    assert not browsing.matches(Query(states=(READY,), text="zanzibar"), _row())
+    assert not decoded
+    browsing.matches(Query(states=(READY,), text="ada"), _row())
+    assert len(decoded) == 1

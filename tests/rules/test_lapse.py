@@ -1,7 +1,7 @@
 """A lapsed lease: what it counts, where the message goes, and what its history says."""
 
 import pytest
-from tests.rules.lapse_cases import AT, CASES, OWNER, Case
+from tests.rules.lapse_cases import AT, CASES, Case
 
 from tenure.message import Counters
 from tenure.rules import lapse as rule
@@ -9,15 +9,20 @@ from tenure.rules import lapse as rule
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 def test_a_lapse_is_counted_as_the_table_says(case: Case) -> None:
-    owner = OWNER if case.knows_owner else None
+    owner = case.owner if case.knows_owner else None
     found = rule.lapse(
-        case.counters, owner=owner, has_presence=case.has_presence, max_attempts=case.max_attempts, at=AT
+        case.counters,
+        owner=owner,
+        has_presence=case.has_presence,
+        was_touched=case.was_touched,
+        max_attempts=case.max_attempts,
+        at=AT,
     )
     assert found == case.expected
 
 
 def test_an_owners_name_is_never_read_as_a_template() -> None:
-    found = rule.lapse(Counters(1), owner="{limit}%1", has_presence=False, max_attempts=3, at=AT)
+    found = rule.lapse(Counters(1), owner="{limit}%1", has_presence=False, was_touched=True, max_attempts=3, at=AT)
     assert found.reason is not None
     assert found.reason.text == "{limit}%1 let the lease end without settling the message"
 

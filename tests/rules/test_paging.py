@@ -6,14 +6,17 @@ from typing import Any
 import msgspec
 import pytest
 
+from tenure.clock import SystemClock
 from tenure.errors import BadArgument
 from tenure.message import NO_COUNTERS, MessageState
 from tenure.query import Browsed, Page, Query
 from tenure.rules import paging
-from tenure.rules.paging import Pager, Part, Row
+from tenure.rules.paging import PagedRow, Pager, Part
 
 READY, DEAD, LEASED = MessageState.READY, MessageState.DEAD, MessageState.LEASED
 SHOWN = frozenset({READY, DEAD})
+
+CLOCK = SystemClock()
 
 Rows = dict[tuple[MessageState, str], list[str]]
 
@@ -30,13 +33,13 @@ def _pager(rows: Rows, query: Query) -> Pager:
     def queues_of(state: MessageState) -> list[str]:
         return sorted(queue for one, queue in rows if one is state)
 
-    return Pager(query, queues_of, ended_filters=frozenset({"task"}), visible=SHOWN)
+    return Pager(query, queues_of, clock=CLOCK, ended_filters=frozenset({"task"}), visible=SHOWN)
 
 
-def _read(rows: Rows, part: Part) -> tuple[list[Row], bool]:
+def _read(rows: Rows, part: Part) -> tuple[list[PagedRow], bool]:
     ids = rows.get((part.state, part.queue), [])
     behind = [id for id in ids if not part.after or int(id) > int(part.after)]
-    found = [Row(_message(part.state, part.queue, id), id) for id in behind[: part.limit]]
+    found = [PagedRow(_message(part.state, part.queue, id), id) for id in behind[: part.limit]]
     return found, len(behind) <= part.limit
 
 
@@ -120,13 +123,12 @@ def test_a_store_of_one_order_is_one_part_for_all_queues() -> None:
     pages: list[Page] = []
     while not pages or pages[-1].cursor is not None:
         cursor = (pages[-1].cursor or "") if pages else ""
-        pager = Pager(
-            msgspec.structs.replace(query, cursor=cursor), lambda _: ("",), ended_filters=frozenset(), visible=SHOWN
-        )
+        asked = msgspec.structs.replace(query, cursor=cursor)
+        pager = Pager(asked, lambda _: ("",), clock=CLOCK, ended_filters=frozenset(), visible=SHOWN)
         while (part := pager.next_part()) is not None:
             assert part.queue == ""
             behind = [one for one in rows if not part.after or one.id > part.after]
-            pager.take([Row(one, one.id) for one in behind[: part.limit]], is_end=len(behind) <= part.limit)
+            pager.take([PagedRow(one, one.id) for one in behind[: part.limit]], is_end=len(behind) <= part.limit)
         pages.append(pager.page())
     assert _ids(pages) == ["1", "3", "5", "6"]
 
@@ -186,13 +188,12 @@ def test_rows_of_other_states_are_passed_over_within_the_bound() -> None:
     pages: list[Page] = []
     while not pages or pages[-1].cursor is not None:
         cursor = (pages[-1].cursor or "") if pages else ""
-        pager = Pager(
-            msgspec.structs.replace(query, cursor=cursor), lambda _: ["a"], ended_filters=frozenset(), visible=SHOWN
-        )
+        asked = msgspec.structs.replace(query, cursor=cursor)
+        pager = Pager(asked, lambda _: ["a"], clock=CLOCK, ended_filters=frozenset(), visible=SHOWN)
         while (part := pager.next_part()) is not None:
             start = int(part.after or 0)
             numbers = range(start + 1, min(start + part.limit, 30) + 1)
-            rows = [Row(_message(READY, "a", str(one)), str(one)) for one in numbers if states[one - 1] is READY]
+            rows = [PagedRow(_message(READY, "a", str(one)), str(one)) for one in numbers if states[one - 1] is READY]
             end = numbers[-1] if numbers else 30
             pager.take(rows, is_end=end == 30, passed=len(numbers) - len(rows), mark=str(end))
         pages.append(pager.page())
@@ -213,13 +214,70 @@ def test_rows_without_a_part_are_a_mistake() -> None:
         _pager(ROWS, Query(states=(READY,))).take([], is_end=True)
 
 
+def test_a_full_page_knows_of_another_match_that_was_read() -> None:
+    for task, limit, knows in (
+        (None, 2, True),
+        (None, 3, False),
+        ("even", 1, False),
+        ("odd", 1, True),
+        (None, 100, False),
+    ):
+        page = _page(ROWS, Query(states=(READY,), task=task, limit=limit))
+        assert page.has_more is knows, (task, limit)
+
+
+def test_rows_that_the_store_left_out_count_as_read_up_to_the_last_one_taken() -> None:
+    """Odd ones are left out, and the page has room for two even ones."""
+    pager = _pager({(READY, "a"): []}, Query(states=(READY,), task="even", limit=2))
+    part = pager.next_part()
+    assert part is not None
+    assert part.wanted == 3
+    rows = [PagedRow(_message(READY, "a", str(number)), str(number), passed=1) for number in (2, 4, 6)]
+    pager.take(rows, is_end=False, passed=4, mark="10", moment=10.0)
+    page = pager.page()
+    assert (_ids([page]), page.looked_at, page.looked_until, page.has_more) == (["2", "4"], 4, 4.0, True)
+
+
+def test_rows_that_the_store_left_out_behind_the_last_match_are_looked_at_too() -> None:
+    pager = _pager({(READY, "a"): []}, Query(states=(READY,), task="even", limit=2, look_at=7))
+    pager.next_part()
+    pager.take([PagedRow(_message(READY, "a", "2"), "2", passed=1)], is_end=False, passed=5, mark="7", moment=7.0)
+    page = pager.page()
+    assert (_ids([page]), page.looked_at, page.looked_until, page.has_more) == (["2"], 7, 7.0, False)
+
+
+def test_queues_that_turn_out_to_be_empty_are_passed_over() -> None:
+    pager = _pager(ROWS, Query(states=(READY, DEAD)))
+    parts: list[Part] = []
+    while (part := pager.next_part()) is not None:
+        if part == (READY, "a", *part[2:]) and not parts:
+            parts.append(part)
+            pager.pass_over(["c", "d"])
+            continue
+        parts.append(part)
+        pager.take([], is_end=True)
+    assert [(part.state, part.queue) for part in parts] == [
+        (READY, "a"),
+        (READY, "c"),
+        (READY, "d"),
+        (DEAD, "b"),
+        (DEAD, "e"),
+    ]
+
+
+def test_a_page_ends_when_its_time_is_over_and_some_rows_were_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(paging, "_ROWS_AT_ONCE", 2)
+    assert [page.looked_at for page in _pages(ROWS, Query(states=(READY,), task="none", seconds=0.0))] == [2, 3, 2, 2]
+    assert [page.looked_at for page in _pages(ROWS, Query(states=(READY,), task="none", seconds=60.0))] == [9]
+
+
 def test_many_rows_are_read_in_steps_where_a_filter_passes_most_over() -> None:
     part = _pager(ROWS, Query(states=(READY,), task="even", limit=2)).next_part()
     assert part is not None
     assert part.limit == paging._ROWS_AT_ONCE
     part = _pager(ROWS, Query(states=(READY,), limit=2)).next_part()
     assert part is not None
-    assert part.limit == 2
+    assert (part.limit, part.wanted) == (3, 3), "one more, to know whether there is another"
 
 
 def test_a_thousand_queues_are_looked_up_quickly() -> None:
@@ -233,7 +291,8 @@ def test_a_thousand_queues_are_looked_up_quickly() -> None:
 
     names = Counted(f"{number:04}" for number in range(1000))
     rows: Rows = {(READY, name): [name.lstrip("0") or "0"] for name in names}
-    pager = Pager(Query(states=(READY,), limit=1000), lambda _: names, ended_filters=frozenset(), visible=SHOWN)
+    asked = Query(states=(READY,), limit=1000)
+    pager = Pager(asked, lambda _: names, clock=CLOCK, ended_filters=frozenset(), visible=SHOWN)
     while (part := pager.next_part()) is not None:
         found, is_end = _read(rows, part)
         pager.take(found, is_end=is_end)

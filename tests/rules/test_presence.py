@@ -65,7 +65,7 @@ CASES: dict[str, tuple[Member, ProcessLook, str]] = {
     "silent for an hour, elsewhere": (Member(owner=Owner("w", "1"), silent_seconds=3600.0), GONE, ""),
     "it said goodbye": (Member(owner=OWNER, left=True), RUNS, "it said goodbye"),
     "its lock is free": (
-        Member(owner=Owner("w", "1"), lock=False), RUNS, "its process has ended (nobody holds its lock)",
+        Member(owner=Owner("w", "1"), lock=False), RUNS, "its process has ended (its lock is free)",
     ),
     "its lock is held": (Member(owner=OWNER, lock=True), GONE, ""),
     "its lock is missing": (Member(owner=Owner("w", "1")), GONE, ""),

@@ -60,7 +60,7 @@ def test_sizes() -> None:
 
 def test_a_board_has_room_for_so_many_posts() -> None:
     storable.check_room(MOST_POSTS - 1)
-    with pytest.raises(BadArgument, match="500 posts stand on the board already"):
+    with pytest.raises(BadArgument, match="500 posts are on the board already"):
         storable.check_room(MOST_POSTS)
 
 

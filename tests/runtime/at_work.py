@@ -4,7 +4,7 @@ from typing import Any
 
 from tenure import Context, Tenure
 from tenure.errors import ConfigurationError
-from tenure.runtime.locating import Locator
+from tenure.runtime.processes.import_path import Locator
 from tenure.runtime.worker import Worker, WorkerOptions
 from tenure.testing.virtual import VirtualClock
 from tenure.testing.workers import Actor

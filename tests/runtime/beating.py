@@ -8,8 +8,8 @@ from typing import Any
 from tenure.claim import ClaimRequest, Fresh, Scope, Token
 from tenure.envelope import decode
 from tenure.lease import Lease
+from tenure.runtime.background.heartbeat import Heartbeat
 from tenure.runtime.delivery import Delivery
-from tenure.runtime.heartbeat import Heartbeat
 from tenure.testing.harness import Harness
 from tenure.testing.wire import Wire
 
@@ -30,10 +30,13 @@ class Bench:
         #: When each touch was said, and what for.
         self.touched: list[tuple[float, list[str]]] = []
         self.heartbeat = Heartbeat(
-            self.wire.broker, self.wire.state.ledger, harness.clock,
-            on_lost=self.lost.append, on_overheld=self.overheld.append,
-            on_failed=lambda count, _error: self.failed.append(count),
-        )  # fmt: skip
+            self.wire.broker,
+            self.wire.state.ledger,
+            harness.clock,
+            on_lost=self.lost.append,
+            on_overheld=self.overheld.append,
+            on_failed=lambda ids, _error: self.failed.append(len(ids)),
+        )
         self.owner = harness.stranger()
 
     def _spy(self, name: str, arguments: tuple[Any, ...]) -> None:

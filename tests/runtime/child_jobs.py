@@ -1,4 +1,4 @@
-"""Tasks for `test_children.py`: child processes import this module by its name."""
+"""Tasks for `test_pool.py`: child processes import this module by its name."""
 
 import asyncio
 import contextvars

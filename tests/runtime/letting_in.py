@@ -7,19 +7,20 @@ from typing import Any
 
 from tenure import Tenure
 from tenure.owner import Owner
-from tenure.runtime.admission import Admission
 from tenure.runtime.delivery import Delivery
-from tenure.runtime.intake import Intake
-from tenure.runtime.learning import Learning
-from tenure.runtime.room import Room
-from tenure.runtime.slots import Slots
+from tenure.runtime.ownership import Ownership
+from tenure.runtime.path.admission import Admission
+from tenure.runtime.path.intake import Intake
+from tenure.runtime.path.learning import Learning
+from tenure.runtime.path.slots import Slots
+from tenure.runtime.path.unknown_tasks import UnknownTasks
 from tenure.testing.harness import QUEUE, TASK, Harness
 from tenure.testing.wire import Wire
 from tenure.verdict import Verdict
 
 
-class Crew:
-    """Stands for the worker around intake and admission."""
+class Stages:
+    """Stands for the worker around intake and admission: who leases, and the stages that come after."""
 
     def __init__(self, harness: Harness, owner: Owner) -> None:
         self._harness = harness
@@ -27,7 +28,6 @@ class Crew:
         self.admitted: list[Delivery] = []
         self.concluded: list[tuple[Delivery, Verdict]] = []
         self.running: set[str] = set()
-        self.waiting: list[Delivery] = []
 
     @property
     def owner_id(self) -> str:
@@ -39,13 +39,10 @@ class Crew:
     def is_running(self, id: str) -> bool:
         return id in self.running
 
-    def admit(self, deliveries: Sequence[Delivery]) -> None:
+    def take(self, deliveries: Sequence[Delivery]) -> None:
         self.admitted += deliveries
 
-    def hold(self, delivery: Delivery) -> None:
-        self.waiting.append(delivery)
-
-    def conclude(self, delivery: Delivery, verdict: Verdict) -> None:
+    def put(self, delivery: Delivery, verdict: Verdict) -> None:
         self.concluded.append((delivery, verdict))
 
 
@@ -53,23 +50,29 @@ class Bench:
     """An intake that fetches, and what it let in."""
 
     def __init__(
-        self, harness: Harness, owner: Owner, concurrency: int, queues: tuple[str, ...] = (QUEUE,),
+        self,
+        harness: Harness,
+        owner: Owner,
+        concurrency: int,
+        queues: tuple[str, ...] = (QUEUE,),
         lease: float = 30.0,
-    ) -> None:  # fmt: skip
+    ) -> None:
         app = Tenure("memory://", client="test")
         app.task(name=TASK, queue=QUEUE, lease=lease)(_deliver)
         self.harness = harness
         self.wire = Wire(harness.broker, harness.state)
-        self.crew = Crew(harness, owner)
+        self.stages = Stages(harness, owner)
         self.slots = Slots(concurrency)
         broker, state, clock, seconds = self.wire.broker, self.wire.state, harness.clock, harness.lease_seconds
         learning = Learning(state.journal, app.tasks, broker.traits, clock, lease_seconds=seconds)
         self.admission = Admission(
-            broker, state, clock, self.slots, self.crew, wall=state.wall,
-            tasks=app.tasks, room=Room(clock, self.slots), learning=learning, probe=harness.probe,
+            Ownership(broker, state.ledger, clock, wall=state.wall, has_presence=True),
+            self.slots, self.stages, self.stages, owner_id=lambda: self.stages.owner_id,
+            tasks=app.tasks, learning=learning, lease_per_message=broker.traits.lease_per_message,
+            unknown_tasks=UnknownTasks(state, clock, probe=harness.probe),
         )  # fmt: skip
         self.intake = Intake(
-            broker, clock, self.slots, self.crew, self.admission,
+            broker, clock, self.slots, self.stages, self.admission,
             queues=queues, lease_seconds=seconds, learning=learning,
         )  # fmt: skip
         self.asked: list[int] = []
@@ -81,11 +84,11 @@ class Bench:
 
     @property
     def verdicts(self) -> list[Verdict]:
-        return [verdict for _, verdict in self.crew.concluded]
+        return [verdict for _, verdict in self.stages.concluded]
 
     @property
     def ids(self) -> list[str]:
-        return [delivery.id for delivery in self.crew.admitted]
+        return [delivery.id for delivery in self.stages.admitted]
 
 
 async def _deliver(to: str) -> None: ...
@@ -98,4 +101,5 @@ async def fetching(harness: Harness, *, concurrency: int = 10, lease: float = 30
     yield bench
     assert not task.done() or task.exception() is None, "the intake has died"
     bench.intake.stop()
-    await asyncio.wait_for(task, 1)
+    async with asyncio.timeout(1):
+        await task

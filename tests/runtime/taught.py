@@ -4,11 +4,11 @@ from typing import Any
 
 from tenure.lease import Lease
 from tenure.message import Counters
+from tenure.runtime.background.sampler import hardware_class
 from tenure.runtime.delivery import Delivery
-from tenure.runtime.learning import Learning
-from tenure.runtime.sampling import hardware_class
+from tenure.runtime.path.learning import Learning
 from tenure.sample import Sample
-from tenure.task import Task
+from tenure.tasks.task import Task
 from tenure.testing.harness import QUEUE, Harness
 from tenure.testing.workers import Actor, Stage
 
@@ -27,17 +27,13 @@ async def taught(harness: Harness, seconds: float, times: int = 200, **fields: A
 
 def learning_for(harness: Harness, task: Task[..., Any], **options: Any) -> Learning:
     tasks = {task.name: task}
-    return Learning(
-        harness.state.journal, tasks, harness.traits, harness.clock, lease_seconds=LEASE, **options
-    )  # fmt: skip
+    return Learning(harness.state.journal, tasks, harness.traits, harness.clock, lease_seconds=LEASE, **options)
 
 
 def delivery_of(harness: Harness, task: Task[..., Any], *, lost: int = 0, seconds: float = LEASE) -> Delivery:
     message = harness.message(task=task.name)
     deadline = harness.clock.monotonic() + seconds
-    delivery = Delivery(Lease(message.id, QUEUE, b"", "me", 1, "r", seconds, deadline, Counters(lost=lost)))
-    delivery.message, delivery.task = message, task
-    return delivery
+    return Delivery(Lease(message.id, QUEUE, b"", "me", 1, "r", seconds, deadline, Counters(lost=lost)), message, task)
 
 
 def a_task(harness: Harness, **options: Any) -> Task[..., Any]:

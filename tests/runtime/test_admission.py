@@ -1,4 +1,4 @@
-"""Admission: reads what was leased, and lets in what may run."""
+"""Admission: decodes leased messages, and admits those that may run."""
 
 import asyncio
 
@@ -11,7 +11,7 @@ from tenure.message import Message
 from tenure.owner import Owner
 from tenure.rules.lapse import LOSSES_BEFORE_ALONE, MAX_LOST
 from tenure.runtime.delivery import Delivery
-from tenure.runtime.patience import GIVE_UP_SECONDS
+from tenure.runtime.path.repeated_returns import GIVE_UP_SECONDS
 from tenure.settlement import DeadLetter, GiveBack, Nack
 from tenure.testing.harness import QUEUE, TASK, Harness
 from tenure.verdict import Dead, Duplicate, Lost, Reason, Returned, Verdict
@@ -23,7 +23,7 @@ async def test_a_message_is_let_in_with_its_task(harness: Harness) -> None:
     message = await harness.put()
     async with fetching(harness) as bench:
         await asyncio.sleep(1)
-        (delivery,) = bench.crew.admitted
+        (delivery,) = bench.stages.admitted
         assert delivery.message == message
         assert delivery.task is not None
         assert (delivery.task.name, delivery.token, delivery.fence) == (TASK, None, delivery.lease.fence)
@@ -47,7 +47,7 @@ async def test_an_unknown_task_is_given_back_for_longer_each_time(harness: Harne
         (verdict,) = bench.verdicts
         assert isinstance(verdict, Returned)
         assert (verdict.after_seconds, verdict.reason.code) == (2.0, "unknown_task")
-        (delivery, _) = bench.crew.concluded[0]
+        (delivery, _) = bench.stages.concluded[0]
         assert delivery.id == message.id
         later = [await _again(bench, delivery, verdict) for _ in range(8)]
         assert [one.after_seconds for one in later if isinstance(one, Returned)] == [4, 8, 16, 32, *[60] * 4]
@@ -57,7 +57,7 @@ async def test_what_nobody_knew_for_ten_minutes_is_put_aside_however_often_it_wa
     await harness.put(task="from_the_future")
     async with fetching(harness, concurrency=50) as bench:
         await asyncio.sleep(1)
-        (delivery, verdict) = bench.crew.concluded[0]
+        (delivery, verdict) = bench.stages.concluded[0]
         assert isinstance(verdict, Returned)
         for _ in range(18):
             assert isinstance(await _again(bench, delivery, verdict), Returned), "so often, but not for so long"
@@ -71,7 +71,7 @@ async def test_a_silence_in_between_begins_it_anew(harness: Harness) -> None:
     await harness.put(task="from_the_future")
     async with fetching(harness) as bench:
         await asyncio.sleep(1)
-        (delivery, verdict) = bench.crew.concluded[0]
+        (delivery, verdict) = bench.stages.concluded[0]
         assert isinstance(verdict, Returned)
         await _again(bench, delivery, verdict)
         await asyncio.sleep(10 * GIVE_UP_SECONDS)
@@ -192,13 +192,13 @@ async def test_an_envelope_of_a_newer_version_is_for_a_newer_worker(harness: Har
     (verdict,) = bench.verdicts
     assert isinstance(verdict, Returned)
     assert "newer" in verdict.reason.text
-    assert bench.crew.concluded[0][0].id == message.id
+    assert bench.stages.concluded[0][0].id == message.id
 
 
 async def test_what_still_runs_here_is_not_run_beside_itself(harness: Harness) -> None:
     message = await harness.put()
     async with fetching(harness) as bench:
-        bench.crew.running.add(message.id)
+        bench.stages.running.add(message.id)
         await asyncio.sleep(1)
         (verdict,) = bench.verdicts
         assert isinstance(verdict, Returned)
@@ -267,7 +267,7 @@ async def test_a_lease_that_lapsed_before_its_handler_starts_is_not_run(harness:
         bench.wire.spy = lambda *_: None
         bench.wire.thaw()
         await asyncio.sleep(0.1)
-        verdicts = {delivery.id: verdict for delivery, verdict in bench.crew.concluded}
+        verdicts = {delivery.id: verdict for delivery, verdict in bench.stages.concluded}
         verdict = verdicts[plain.id]
         assert isinstance(verdict, Returned)
         assert (verdict.reason.code, verdict.after_seconds) == ("lease_lapsed", 0.0)
@@ -301,7 +301,7 @@ async def test_everything_is_claimed_in_one_call_where_it_does_not(loose: Harnes
     async with fetching(loose) as bench:
         await asyncio.sleep(1)
         assert bench.wire.said.count("ledger.claim") == 1
-        for delivery in bench.crew.admitted:
+        for delivery in bench.stages.admitted:
             assert delivery.token is not None
             assert delivery.fence == delivery.token.fence
 
@@ -342,7 +342,7 @@ async def test_a_ledger_that_is_away_keeps_out_only_what_needs_it(harness: Harne
         bench.wire.away("ledger.*")
         await asyncio.sleep(0.5)
         assert bench.ids == [plain.id]
-        ((delivery, verdict),) = bench.crew.concluded
+        ((delivery, verdict),) = bench.stages.concluded
         assert delivery.id == keyed.id
         assert isinstance(verdict, Returned)
 
@@ -350,8 +350,8 @@ async def test_a_ledger_that_is_away_keeps_out_only_what_needs_it(harness: Harne
 async def test_an_owner_declared_dead_between_lease_and_claim_lets_nothing_in(loose: Harness) -> None:
     await loose.put()
     bench = Bench(loose, await loose.owner(), 1)
-    leases = await loose.lease(bench.crew.owner_id)
-    await loose.broker.retire(bench.crew.owner_id, crashed=True)
+    leases = await loose.lease(bench.stages.owner_id)
+    await loose.broker.retire(bench.stages.owner_id, crashed=True)
     await bench.admission.admit(leases)
     assert (bench.ids, bench.verdicts) == ([], [Lost()])
     assert bench.slots.running == 0
@@ -361,7 +361,7 @@ async def test_a_claimed_message_beyond_its_limits_gives_its_claim_up_again(loos
     await loose.put(expires_at=loose.clock.wall() - 1)
     async with fetching(loose) as bench:
         await asyncio.sleep(1)
-        ((delivery, verdict),) = bench.crew.concluded
+        ((delivery, verdict),) = bench.stages.concluded
         assert isinstance(verdict, Dead)
         assert delivery.token is not None, "the outbox could not release it"
 
@@ -369,7 +369,7 @@ async def test_a_claimed_message_beyond_its_limits_gives_its_claim_up_again(loos
 async def _again(bench: Bench, delivery: Delivery, last: Returned) -> Verdict:
     """Carry out what was decided the last time, and meet the same message again."""
     harness = bench.harness
-    (held,) = await harness.broker.held(bench.crew.owner_id)
+    (held,) = await harness.broker.held(bench.stages.owner_id)
     assert held.id == delivery.id
     await harness.broker.give_back([GiveBack(held, 0.0, last.reason)])
     count = len(bench.verdicts)

@@ -62,7 +62,7 @@ def test_threads_may_submit_at_once(tmp_path: Path) -> None:
 
 async def test_a_blocking_call_in_async_code_is_refused(tmp_path: Path) -> None:
     app = make_app(tmp_path)
-    with pytest.raises(SyncInAsync, match=r"Await the async word instead"):
+    with pytest.raises(SyncInAsync, match=r"Await the async method instead"):
         app.tasks["double"].submit_sync(1)
 
 

@@ -7,10 +7,10 @@ import threading
 import pytest
 
 from tenure import BrokerUnavailable, Context, SyncContext
+from tenure.client.operator import Operator
 from tenure.message import MessageState
 from tenure.notice import Notices, Pause
-from tenure.operating import Operator
-from tenure.runtime.noticing import Noticing
+from tenure.runtime.background.board_watch import BoardWatch
 from tenure.testing.harness import QUEUE, Harness
 from tenure.testing.wire import Wire
 from tenure.testing.workers import Stage
@@ -23,10 +23,14 @@ class Bench:
         self.wire = Wire(harness.broker, harness.state)
         self.paused: list[frozenset[str]] = []
         self.checks: list[frozenset[str] | None] = []
-        self.noticing = Noticing(
-            self.wire.state.board, harness.clock, (QUEUE, "other"),
-            on_paused=self.paused.append, on_cancelled=self.checks.append, every=every,
-        )  # fmt: skip
+        self.noticing = BoardWatch(
+            self.wire.state.board,
+            harness.clock,
+            (QUEUE, "other"),
+            on_paused=self.paused.append,
+            on_cancelled=self.checks.append,
+            every=every,
+        )
 
 
 def operator(harness: Harness) -> Operator:
@@ -262,7 +266,7 @@ async def test_a_thread_is_told_that_its_message_was_cancelled(harness: Harness)
             await asyncio.sleep(0)
         await _cancel(harness, id)
         # Time cannot pass here while the thread runs, so the board is read for the worker.
-        actor.worker._path.beside.notice(await harness.state.board.read())
+        actor.worker._path.background.notice(await harness.state.board.read())
         while actor.worker._slots.running:  # noqa: ASYNC110 - likewise
             await asyncio.sleep(0)
         assert told.is_set()

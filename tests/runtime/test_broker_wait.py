@@ -6,7 +6,7 @@ import logging
 import pytest
 
 from tenure import BrokerUnavailable, Tenure
-from tenure.broker_wait import open_when_there
+from tenure.client.broker_wait import open_when_there
 from tenure.errors import ConfigurationError, QueueGone, TenureError
 from tenure.testing.virtual import VirtualClock
 

@@ -8,8 +8,8 @@ import pytest
 
 from tenure import BrokerUnavailable, Event
 from tenure.event import EventKind
-from tenure.runtime import bus as module
-from tenure.runtime.bus import Bus
+from tenure.runtime.background import bus as module
+from tenure.runtime.background.bus import Bus
 from tenure.testing.harness import Harness
 from tenure.testing.wire import Wire
 
@@ -171,7 +171,8 @@ async def test_closing_appends_what_is_left(harness: Harness) -> None:
         bus.close()
         wire.spy = lambda *_: None
         wire.thaw()
-        await asyncio.wait_for(task, 1)
+        async with asyncio.timeout(1):
+            await task
     assert await kept(harness) == ["1", "2"]
 
 
@@ -183,4 +184,5 @@ async def test_closing_does_not_wait_for_a_journal_that_is_away(harness: Harness
         bus.publish([event(1)])
         await asyncio.sleep(5)
         bus.close()
-        await asyncio.wait_for(task, 3)
+        async with asyncio.timeout(3):
+            await task

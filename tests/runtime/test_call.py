@@ -7,15 +7,18 @@ import msgspec
 import pytest
 
 from tenure import BadArgument, Message
-from tenure.call import Call
-from tenure.given import seconds
 from tenure.message import Overrides
-from tenure.outgoing import outgoing
+from tenure.rules.arguments import seconds
+from tenure.tasks.build_message import outgoing
+from tenure.tasks.call import Call
+from tenure.tasks.task_address import TaskAddress
 
 
 class Target(msgspec.Struct, frozen=True):
     name: str = "work"
     queue: str = "mail"
+    webhook: str | None = None
+    follows_client: bool = False
 
 
 def out(parent: Message | None = None, **options: Any) -> Any:
@@ -199,7 +202,7 @@ def test_a_message_may_go_to_another_queue_of_its_namespace() -> None:
 
 @pytest.mark.parametrize("id", ["a\nb", " a", "a\x1b[0m"])
 def test_an_id_that_cannot_be_seen_or_typed_is_refused(id: str) -> None:
-    with pytest.raises(BadArgument, match="cannot be seen"):
+    with pytest.raises(BadArgument, match="unprintable characters"):
         out(id=id)
 
 
@@ -207,3 +210,38 @@ async def test_a_call_without_an_app_cannot_be_sent() -> None:
     call: Call[object] = Call(Target(), msgspec.Raw(b"{}"))
     with pytest.raises(BadArgument, match="belongs to no app here"):
         await call.submit()
+
+
+def test_a_task_without_a_queue_of_its_own_goes_to_its_clients_queue() -> None:
+    for namespace in ("", "shop/"):
+        call: Call[object] = Call(TaskAddress("work", f"{namespace}web-tasks", None, True), msgspec.Raw(b"1"))
+        sent = outgoing(call, {"client": "acme"}, id="new", client="web", sent_at=9.0).message
+        assert (sent.client, sent.queue) == ("acme", f"{namespace}acme-tasks")
+        own = outgoing(call, {}, id="new", client="web", sent_at=9.0).message
+        assert (own.client, own.queue) == ("web", f"{namespace}web-tasks")
+        named = outgoing(call, {"client": "acme", "queue": "mail"}, id="new", client="web", sent_at=9.0).message
+        assert (named.client, named.queue) == ("acme", f"{namespace}mail")
+        bound = outgoing(call.having(client="acme"), {}, id="new", client="web", sent_at=9.0).message
+        assert (bound.client, bound.queue) == ("acme", f"{namespace}acme-tasks")
+
+
+def test_a_task_with_a_queue_stays_there_whoever_the_client_is() -> None:
+    message = out(client="demo").message
+    assert (message.client, message.queue) == ("demo", "mail")
+
+
+def test_a_hand_off_stays_in_the_queue_of_its_parents_client() -> None:
+    call: Call[object] = Call(TaskAddress("work", "web-tasks", None, True), msgspec.Raw(b"1"))
+    parent = outgoing(call, {"client": "acme"}, id="first", client="web", sent_at=9.0).message
+    child = outgoing(call, {}, id="next", client=parent.client, sent_at=9.0, parent=parent).message
+    assert (child.client, child.queue) == ("acme", "acme-tasks")
+    # The parent came by another queue: its client's may be one that no worker serves.
+    elsewhere = msgspec.structs.replace(parent, queue="jobs")
+    child = outgoing(call, {}, id="next", client=elsewhere.client, sent_at=9.0, parent=elsewhere).message
+    assert (child.client, child.queue) == ("acme", "web-tasks")
+
+
+@pytest.mark.parametrize("name", ["", "a.b", "a/b", "..", "zoë", "Acme", "a" * 64, None, 5])
+def test_what_cannot_name_a_client_is_refused_before_anything_is_sent(name: Any) -> None:
+    with pytest.raises(BadArgument, match=r"cannot name a client: .* at most 50 characters. Nothing was sent"):
+        out(client=name)

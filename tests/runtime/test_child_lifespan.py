@@ -10,10 +10,10 @@ import msgspec
 import pytest
 
 from tenure.errors import ConfigurationError
-from tenure.runtime.hosting import Lifespans
+from tenure.runtime.processes.child_lifespan import Lifespans
 from tenure.verdict import Completed, Retried
 
-from .test_children import HERE, Paper, delivery_of, pool, result, run
+from .test_pool import HERE, Paper, delivery_of, pool, result, run
 
 pytestmark = pytest.mark.scenario
 

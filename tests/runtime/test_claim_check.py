@@ -1,4 +1,4 @@
-"""The claim check at the door: what goes where, and what is left behind."""
+"""The claim check at `submit`: what goes where, and what is left behind."""
 
 import asyncio
 import hashlib
@@ -11,16 +11,16 @@ import msgspec
 import pytest
 
 from tenure import Tenure, assembly, envelope
-from tenure.adapters.memory.cloakroom import MemoryCloakroom
+from tenure.adapters.memory.blobs import MemoryBlobStore
+from tenure.blobs import BlobOwner, name_of, owner_of
 from tenure.broker import Sent
 from tenure.claim import digest
-from tenure.claim_check import ClaimCheck
-from tenure.cloakroom import Owner, name_of, owner_of
+from tenure.client.claim_check import ClaimCheck
 from tenure.clock import SYSTEM_CLOCK
-from tenure.context import Context
 from tenure.errors import BadURL, BodyTooLarge, BodyUndecodable, BrokerUnavailable
 from tenure.message import ELSEWHERE, Message, Outgoing, Ticket
-from tenure.runtime.tidying import Tidier
+from tenure.runtime.background.blob_gc import BlobCollector
+from tenure.tasks.context import Context
 from tenure.testing import Kit
 from tenure.testing.virtual import VirtualClock
 from tenure.timing.profile import SizeEstimate, SizeTable
@@ -46,7 +46,7 @@ def _app(**options: Any) -> Tenure:
 
 async def _left(app: Tenure) -> list[str]:
     assert app._claim_check is not None
-    return [left.name for left in await app._claim_check.cloakroom.browse()]
+    return [left.name for left in await app._claim_check.blob_store.browse()]
 
 
 # --- the envelope ---------------------------------------------------------------------------------------------
@@ -85,7 +85,7 @@ def test_the_second_version_without_a_ticket_cannot_be_read() -> None:
 
 def test_the_digest_of_a_ticket_is_that_of_the_body() -> None:
     message = _message(body=b' {"n": 1}\n')
-    ticketed = ClaimCheck(MemoryCloakroom("", SYSTEM_CLOCK)).ticketed(message)
+    ticketed = ClaimCheck(MemoryBlobStore("", SYSTEM_CLOCK)).ticketed(message)
     assert ticketed.ticket is not None
     assert digest(ticketed) == digest(message) == hashlib.sha256(b'{"n": 1}').hexdigest()
 
@@ -97,7 +97,7 @@ def test_the_digest_of_a_ticket_is_that_of_the_body() -> None:
 @pytest.mark.parametrize("queue", ["mail", "shop/mail", "a.b"])
 def test_a_name_tells_whose_body_it_is(id: str, queue: str) -> None:
     name = name_of(_message(id, queue), "d")
-    assert owner_of(name) == Owner(queue, id)
+    assert owner_of(name) == BlobOwner(queue, id)
     assert name.isascii()
     assert name.count("/") == queue.count("/") + 1
 
@@ -111,14 +111,14 @@ def test_names_are_apart_for_other_messages_and_other_payloads() -> None:
 
 
 @pytest.mark.parametrize("queue", ["..", "../..", "", "/etc", "a//b", "a/../b", ".hidden"])
-def test_no_message_names_a_place_outside_the_cloakroom(queue: str) -> None:
+def test_no_message_names_a_place_outside_the_blob_store(queue: str) -> None:
     for part in name_of(_message("../x", queue), "d").split("/"):
         assert part
         assert not part.startswith(".")
 
 
 def test_an_id_that_is_too_long_for_a_name_is_not_guessed() -> None:
-    assert owner_of(name_of(_message("a" * 500), "d")) == Owner("q", None)
+    assert owner_of(name_of(_message("a" * 500), "d")) == BlobOwner("q", None)
 
 
 # --- sending --------------------------------------------------------------------------------------------------
@@ -160,12 +160,12 @@ async def test_from_sync_code_too() -> None:
     await asyncio.to_thread(app.close_sync)
 
 
-async def test_while_the_cloakroom_is_away_nothing_is_sent(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_while_the_blob_store_is_away_nothing_is_sent(monkeypatch: pytest.MonkeyPatch) -> None:
     async def away(*_: object) -> None:
         raise BrokerUnavailable("away")
 
     app = _app()
-    monkeypatch.setattr(MemoryCloakroom, "leave", away)
+    monkeypatch.setattr(MemoryBlobStore, "leave", away)
     with pytest.raises(BrokerUnavailable):
         await app.tasks["count"].submit(LARGE)
     await app.tasks["count"].submit("small")
@@ -282,9 +282,9 @@ async def test_a_worker_that_looks_at_another_place_gives_it_back(virtual_clock:
     app = _app(clock=virtual_clock)
     assert app._claim_check is not None
     handle = await app.tasks["count"].submit(LARGE)
-    mine = app._claim_check.cloakroom
-    other = MemoryCloakroom("other", SYSTEM_CLOCK)
-    app._claim_check.cloakroom = other
+    mine = app._claim_check.blob_store
+    other = MemoryBlobStore("other", SYSTEM_CLOCK)
+    app._claim_check.blob_store = other
     async with app, app.worker() as worker:
         while not worker.counts["given_back"]:  # noqa: ASYNC110 - in virtual time
             await asyncio.sleep(0.1)
@@ -294,7 +294,7 @@ async def test_a_worker_that_looks_at_another_place_gives_it_back(virtual_clock:
         assert ending.reason is not None
         assert ending.reason.code == "body_unreachable"
         assert "memory://other" in ending.reason.text
-        app._claim_check.cloakroom = mine
+        app._claim_check.blob_store = mine
         assert await handle.result(timeout=600) == len(LARGE)
 
 
@@ -327,7 +327,7 @@ async def test_a_cancelled_message_leaves_its_body_to_the_tidier(virtual_clock: 
         handle = await app.tasks["count"].submit(LARGE)
         waits = await app.tasks["count"].submit(LARGE + "!")
         assert await handle.cancel()
-        tidier = Tidier(app._claim_check, app.state.records, app.state.board, "me")
+        tidier = BlobCollector(app._claim_check, app.state.records, app.state.board, "me")
         assert await tidier.look() == 0, "it is young"
         await asyncio.sleep(3_601)
         assert await tidier.look() == 1
@@ -338,26 +338,26 @@ async def test_a_cancelled_message_leaves_its_body_to_the_tidier(virtual_clock: 
 async def test_a_message_of_another_queue_with_the_same_id_proves_nothing(virtual_clock: VirtualClock) -> None:
     app = _app(clock=virtual_clock)
     assert app._claim_check is not None
-    room = app._claim_check.cloakroom
+    room = app._claim_check.blob_store
     async with app:
         handle = await app.tasks["count"].submit("small")
         assert await handle.cancel()
         name = name_of(_message(handle.id, "another"), "d")
         await room.leave([(name, b"1")])
         await asyncio.sleep(3_601)
-        assert await Tidier(app._claim_check, app.state.records, app.state.board, "me").look() == 0
+        assert await BlobCollector(app._claim_check, app.state.records, app.state.board, "me").look() == 0
         assert await _left(app) == [name]
 
 
 async def test_the_tidier_looks_page_by_page(virtual_clock: VirtualClock, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tenure.runtime.tidying.PAGE", 2)
+    monkeypatch.setattr("tenure.runtime.background.blob_gc.PAGE", 2)
     app = _app(clock=virtual_clock)
     assert app._claim_check is not None
-    room = app._claim_check.cloakroom
+    room = app._claim_check.blob_store
     async with app:
         await room.leave([(name_of(_message(id), "d"), b"1") for id in "abcde"])
         await asyncio.sleep(room.keep_seconds + 1)
-        tidier = Tidier(app._claim_check, app.state.records, app.state.board, "me")
+        tidier = BlobCollector(app._claim_check, app.state.records, app.state.board, "me")
         assert [await tidier.look() for _ in range(4)] == [2, 2, 1, 0]
 
 
@@ -379,7 +379,7 @@ def test_a_url_that_names_no_place_is_refused_when_the_app_is_made(url: str) -> 
 
 def test_a_secret_is_not_repeated() -> None:
     with pytest.raises(BadURL) as caught:
-        assembly.cloakroom("blob://account/con?key=abc%3D%3D&nonsense=1", clock=SYSTEM_CLOCK)
+        assembly.blob_store("blob://account/con?key=abc%3D%3D&nonsense=1", clock=SYSTEM_CLOCK)
     assert "abc" not in str(caught.value)
 
 
@@ -387,7 +387,7 @@ def test_the_environment_names_the_place(monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.setenv("TENURE_CLAIM_CHECK", "memory://named")
     app = Tenure("memory://")
     assert app._claim_check is not None
-    assert app._claim_check.cloakroom.place == "memory://named"
+    assert app._claim_check.blob_store.place == "memory://named"
 
 
 async def test_a_size_that_lies_in_a_large_body_is_read_when_it_was_fetched(virtual_clock: VirtualClock) -> None:

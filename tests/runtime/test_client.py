@@ -1,4 +1,4 @@
-"""The door: many calls at once, and apps that share a place."""
+"""The client: many calls at once, and apps that share a place."""
 
 import asyncio
 from collections.abc import Sequence
@@ -151,7 +151,7 @@ async def test_apps_with_different_namespaces_share_a_place_and_nothing_else(vir
             await asyncio.sleep(10)
         assert (await mine.status()).state is MessageState.READY
         assert (await blue.handle("7").status()).id == "blue/7"
-        with pytest.raises(MessageNotFound, match="belongs to namespace 'blue', and this app to 'red'"):
+        with pytest.raises(MessageNotFound, match="belongs to namespace 'blue', this app to 'red'"):
             await red.handle("blue/7").status()
         with pytest.raises(MessageNotFound):
             await red.handle("blue/7").cancel()
@@ -202,7 +202,7 @@ async def test_one_id_for_many_is_refused() -> None:
     app = make_app()
     deliver = app.tasks["deliver"]
     async with app:
-        with pytest.raises(BadArgument, match="name all of them alike"):
+        with pytest.raises(BadArgument, match="give all of them one id"):
             await app.submit_many([deliver.bind("a"), deliver.bind("b")], id="x")
         assert await app.broker.depth() == []
 
@@ -249,7 +249,8 @@ async def test_an_open_that_is_given_up_is_not_opened_twice(monkeypatch: pytest.
 
     monkeypatch.setattr(app.broker, "open", slow)
     with pytest.raises(TimeoutError):
-        await asyncio.wait_for(app.open(), 0.5)
+        async with asyncio.timeout(0.5):
+            await app.open()
     await app.open()
     await app.open()
     assert opened == [1]

@@ -5,7 +5,7 @@ import logging
 import pytest
 
 from tenure.rules.skew import find_skew
-from tenure.runtime.skewing import Skewing
+from tenure.runtime.background.clock_skew import ClockSkewWatch
 from tenure.testing.virtual import SkewedClock, VirtualClock
 
 
@@ -28,7 +28,7 @@ def test_it_is_said_once_and_again_after_it_was_right(
 ) -> None:
     caplog.set_level(logging.INFO)
     own = SkewedClock(virtual_clock, 0.0)
-    skewing = Skewing("worker-1", own, virtual_clock.wall, 1.0)
+    skewing = ClockSkewWatch("worker-1", own, virtual_clock.wall, 1.0)
     for ahead in (0.0, 1.9, 2.5, 300.0, 1.5, 2.5, 0.9, 0.0, -2.1, -5.0):
         own.ahead = ahead
         skewing.look()

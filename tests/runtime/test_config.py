@@ -88,3 +88,49 @@ def test_all_mistakes_are_told_at_once() -> None:
     said = str(caught.value)
     assert all(f"{name}=" in said for name in ("TENURE_LEASE", "MAX_ATTEMPTS", "TENURE_CONCURRENCY"))
     assert "TENURE_GRACE" not in said
+
+
+# --- the storage account of an existing deployment --------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("environment", "url"),
+    [
+        ({"AZURE_STORAGE_CONNECTION_STRING": "UseDevelopmentStorage=true"}, "azure://devstoreaccount1?create=yes"),
+        ({"AZURE_STORAGE_CONNECTION_STRING": "AccountName=shop;AccountKey=a2V5"}, "azure://shop"),
+        ({"AZURE_STORAGE_CONNECTION_STRING": "QueueEndpoint=https://shop.queue.core.windows.net/;"
+          "SharedAccessSignature=sv=1"}, "azure://shop"),
+        ({"AZURE_STORAGE_ACCOUNT_NAME": "shop"}, "azure://shop"),
+        ({"AZURE_STORAGE_ACCOUNT_NAME": "shop", "TENURE_URL": "sqlite:///jobs.db"}, "sqlite:///jobs.db"),
+        ({"AZURE_STORAGE_ACCOUNT_NAME": "shop", "AZURE_STORAGE_CONNECTION_STRING": "AccountName=shop"}, "azure://shop"),
+    ],
+)  # fmt: skip
+def test_the_environment_of_an_azure_deployment_names_the_store(environment: dict[str, str], url: str) -> None:
+    assert settings_from(environment).url == url
+
+
+def test_the_timeout_of_an_sqs_deployment_is_the_lease() -> None:
+    assert settings_from({"SQS_VISIBILITY_TIMEOUT": "300"}).lease_seconds == 300.0
+    assert settings_from({"SQS_VISIBILITY_TIMEOUT": "300", "TENURE_LEASE": "60"}).lease_seconds == 60.0
+
+
+def test_every_mistake_of_such_an_environment_is_reported_with_its_variable_and_no_secret() -> None:
+    with pytest.raises(BadSetting) as raised:
+        settings_from({
+            "AZURE_STORAGE_CONNECTION_STRING": "AccountKey=c2VjcmV0", "AZURE_STORAGE_CONTAINER_NAME": "My_Documents",
+            "SQS_VISIBILITY_TIMEOUT": "50000", "CLIENT_ID": "South Haven",
+        })  # fmt: skip
+    text = str(raised.value)
+    for name in (
+        "AZURE_STORAGE_CONNECTION_STRING=…", "AZURE_STORAGE_CONTAINER_NAME='My_Documents'",
+        "SQS_VISIBILITY_TIMEOUT='50000'", "CLIENT_ID='South Haven'",
+    ):  # fmt: skip
+        assert name in text
+    assert "c2VjcmV0" not in text
+
+
+def test_two_accounts_are_one_too_many() -> None:
+    environment = {"AZURE_STORAGE_CONNECTION_STRING": "AccountName=shop", "AZURE_STORAGE_ACCOUNT_NAME": "other"}
+    with pytest.raises(BadSetting, match="'other' is not the account of AZURE_STORAGE_CONNECTION_STRING"):
+        settings_from(environment)
+    assert settings_from({**environment, "TENURE_URL": "azure://shop"}).url == "azure://shop"

@@ -10,11 +10,11 @@ import pytest
 from tenure import BadArgument, Context, LeaseLost, Progress, SyncContext, Tenure
 from tenure.envelope import decode
 from tenure.errors import BodyTooLarge
+from tenure.runtime.background.heartbeat import Heartbeat
 from tenure.runtime.delivery import Delivery
 from tenure.runtime.handoff import derived_id
-from tenure.runtime.heartbeat import Heartbeat
-from tenure.runtime.link import Desk, WorkerLink
-from tenure.runtime.progress import ProgressWriter
+from tenure.runtime.path.context_link import ContextServices, WorkerLink
+from tenure.runtime.path.progress import ProgressWriter
 from tenure.testing.harness import Harness
 from tenure.testing.wire import Wire
 from tenure.verdict import Lost
@@ -27,13 +27,17 @@ class Bench:
         self.delivery = delivery
         message = delivery.message = decode(delivery.lease.envelope)
         self.heartbeat = Heartbeat(
-            harness.broker, harness.state.ledger, harness.clock,
-            on_lost=lambda _: None, on_overheld=lambda _: None, on_failed=lambda *_: None,
-        )  # fmt: skip
+            harness.broker,
+            harness.state.ledger,
+            harness.clock,
+            on_lost=lambda _: None,
+            on_overheld=lambda _: None,
+            on_failed=lambda *_: None,
+        )
         self.progress = ProgressWriter(harness.state.records, harness.clock)
         self.wire = wire = Wire(harness.broker, harness.state)
         wire.body_limit = body_limit
-        self.desk = Desk(
+        self.desk = ContextServices(
             self.heartbeat, wire.state.records, self.progress, harness.clock, wire.broker, wall=harness.state.wall
         )
         self.link = WorkerLink(delivery, self.desk)
@@ -88,7 +92,8 @@ async def test_a_run_that_was_ended_does_not_wait_for_the_store(harness: Harness
     assert not waiting.done()
     setattr(bench.delivery, how, Lost() if how == "ending" else True)
     with pytest.raises(LeaseLost, match=r"was ended while ctx\.checkpoint waited"):
-        await asyncio.wait_for(waiting, 5)
+        async with asyncio.timeout(5):
+            await waiting
 
 
 async def test_a_lost_lease_starts_no_effect(harness: Harness) -> None:

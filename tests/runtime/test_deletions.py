@@ -10,8 +10,8 @@ from tenure.adapters.memory import connect
 from tenure.deletion import DeletionFailure, DeletionTally
 from tenure.event import EventKind
 from tenure.lease import Lease
-from tenure.runtime.deletions import KEPT_FAILURES, TELL_SECONDS, Deletions
 from tenure.runtime.delivery import Delivery
+from tenure.runtime.path.deletions import KEPT_FAILURES, TELL_SECONDS, Deletions
 from tenure.settlement import Outcome, Settlement
 from tenure.testing.harness import Harness
 from tenure.testing.workers import Stage
@@ -65,7 +65,7 @@ async def test_the_first_failures_are_kept_with_why_and_when() -> None:
     assert [failure.id for failure in stats.first_failures] == [f"m-{number:02}" for number in range(KEPT_FAILURES)]
     first = stats.first_failures[0]
     assert (first.outcome, first.at) == (Outcome.UNKNOWN, AT)
-    assert "if it comes back" in first.text
+    assert "if the message comes back" in first.text
 
 
 async def test_what_was_unknown_is_resolved_when_it_is_met_again() -> None:
@@ -95,7 +95,7 @@ async def test_failures_are_told_once_a_minute_and_good_news_not_at_all(caplog: 
         assert (event["total"], event["outcomes"]) == (51, {"deleted": 1, "taken_over": 50})
         assert len(event["first_failures"]) == KEPT_FAILURES
         assert caplog.text.count("deletes: 1 of 51 deleted (2.0 %), 50 taken_over") == 1
-        assert "the first of these: m-0 (taken_over: somebody else holds it" in caplog.text
+        assert "the first of these: m-0 (taken_over: another worker holds it" in caplog.text
         deletions.tell()
         assert len(told.events) == 1, "nothing is new"
     finally:

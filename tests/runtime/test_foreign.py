@@ -14,7 +14,7 @@ from tenure.errors import BadTask, BodyUndecodable
 from tenure.foreign import Foreign, Router, read_task
 from tenure.lease import Lease
 from tenure.message import Message, Overrides
-from tenure.runtime.routing import Routing
+from tenure.runtime.ownership.routing import Routing
 from tenure.verdict import Dead
 
 TASK = {
@@ -93,8 +93,11 @@ def test_a_task_with_type_and_payload_is_read() -> None:
     assert task is not None
     assert (task.type, task.id) == ("ingest", "7f9c")
     assert task.payload == TASK["payload"]
-    assert task.options == {"key": "7f9c", "correlation_id": "7f9c", "lease": 60, "max_attempts": 5}
-    assert task.rest == {"webhook_url": TASK["webhook_url"], "dequeued_at": TASK["dequeued_at"]}
+    assert task.options == {
+        "key": "7f9c", "correlation_id": "7f9c", "lease": 60, "max_attempts": 5,
+        "webhook": f"{TASK['webhook_url']} task_id=7f9c",
+    }  # fmt: skip
+    assert task.rest == {"dequeued_at": TASK["dequeued_at"]}
 
 
 def test_the_other_words_for_it_are_read_and_what_is_custom_counts_more() -> None:
@@ -126,6 +129,7 @@ def test_a_task_becomes_a_message_with_what_its_sender_decided() -> None:
         id="sqs-1", queue="images", task="resize", body=msgspec.Raw(b'{"image":"a.png"}'), key="7f9c",
         correlation_id="7f9c", client="default", sent_at=5.0, generation=2,
         overrides=Overrides(lease_seconds=60.0, max_attempts=5),
+        announce=(f"webhook:{TASK['webhook_url']} task_id=7f9c",),
     )  # fmt: skip
 
 
@@ -175,7 +179,7 @@ def test_options_that_come_too_late_are_refused(options: Any) -> None:
     app = make_app()
     resize = app.find("resize")
     app.on_foreign("images")(lambda _: resize.bind("a").having(**options))
-    with pytest.raises(BadArgument, match="lies in its queue already"):
+    with pytest.raises(BadArgument, match="is already in its queue"):
         app._router.message(lent(b"{}"))
 
 
@@ -201,9 +205,9 @@ def test_an_envelope_that_was_split_is_joined_again() -> None:
 
 
 def test_without_a_route_the_reason_says_how_to_have_one() -> None:
-    delivery: Any = SimpleNamespace(lease=SimpleNamespace(queue="images"))
+    lease: Any = SimpleNamespace(queue="images")
     for router in (None, Router(None)):
-        verdict = Routing(router, 3).read(delivery, BodyUndecodable("it carries no version"))
+        verdict = Routing(router, 3).read(lease, BodyUndecodable("it carries no version"))
         assert isinstance(verdict, Dead)
         assert verdict.reason.code == "body_undecodable"
         assert "app.on_foreign" in verdict.reason.text

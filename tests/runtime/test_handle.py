@@ -7,11 +7,11 @@ from datetime import timedelta
 import pytest
 
 from tenure import MessageCancelled, MessageNotFound, MessageState, Progress, Reject, ResultTimeout, TaskFailed, Tenure
-from tenure.context import Context
 from tenure.errors import ResultGone, ResultInvalid
 from tenure.event import EventKind
-from tenure.handle import raw_result
 from tenure.record import Record
+from tenure.tasks.context import Context
+from tenure.tasks.handle import raw_result
 from tenure.testing.virtual import VirtualLoop
 
 

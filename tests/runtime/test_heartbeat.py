@@ -9,7 +9,7 @@ from tenure import Tenure
 from tenure.claim import ClaimRequest, Fresh
 from tenure.envelope import decode
 from tenure.lease import LeaseState
-from tenure.runtime.heartbeat import BeatStats
+from tenure.runtime.background.heartbeat import BeatStats
 from tenure.settlement import GiveBack
 from tenure.testing.harness import Harness
 from tenure.verdict import Completed
@@ -71,12 +71,17 @@ async def test_the_stats_tell_what_was_done_for_a_message(harness: Harness) -> N
         delivery = await bench.delivery()
         bench.heartbeat.hold([delivery])
         await asyncio.sleep(2.5 * THIRD)
-        assert bench.heartbeat.stats(delivery) == BeatStats(2, 2 * LEASE, None)
+        stats = bench.heartbeat.stats(delivery)
+        assert stats == BeatStats(2, 2 * LEASE, None, deadline=stats.deadline)
+        assert stats.deadline > harness.clock.monotonic()
         bench.wire.away()
         await asyncio.sleep(THIRD)
         assert "away" in (bench.heartbeat.stats(delivery).last_error or "")
         await bench.heartbeat.hand_over([delivery])
         assert bench.heartbeat.stats(delivery) == BeatStats(is_running=False)
+        assert delivery.beats is not None
+        assert delivery.beats.extension_count == 2
+        assert "away" in (delivery.beats.last_error or "")
 
 
 async def test_a_failed_beat_is_tried_again_within_the_interval(harness: Harness) -> None:
@@ -306,7 +311,7 @@ async def test_while_one_waits_for_its_place_max_hold_does_not_begin(harness: Ha
         await asyncio.sleep(200)
         assert (bench.overheld, bench.lost) == ([], [])
         assert len(bench.touched) > 3, "its lease is kept meanwhile"
-        bench.heartbeat.begin(delivery)
+        bench.heartbeat.begin(delivery, is_renewed=True)
         await asyncio.sleep(49.9)
         assert bench.overheld == []
         await asyncio.sleep(0.2)
@@ -316,5 +321,5 @@ async def test_while_one_waits_for_its_place_max_hold_does_not_begin(harness: Ha
 async def test_one_that_is_lost_does_not_begin(harness: Harness) -> None:
     async with beating(harness) as bench:
         delivery = await bench.delivery()
-        bench.heartbeat.begin(delivery)
+        bench.heartbeat.begin(delivery, is_renewed=True)
         assert len(bench.heartbeat) == 0

@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from tenure.message import Overrides
-from tenure.runtime.intake import IDLE_SECONDS
+from tenure.runtime.path.intake import IDLE_SECONDS
 from tenure.testing.harness import QUEUE, Harness
 
 from .letting_in import Bench, fetching
@@ -49,7 +49,7 @@ async def test_a_lease_of_its_own_counts_also_where_the_broker_lends_all_alike(
     await alike.put(overrides=Overrides(lease_seconds=of_message))
     async with fetching(alike, lease=90.0) as bench:
         await asyncio.sleep(1)
-        assert [delivery.lease.seconds for delivery in bench.crew.admitted] == [expected]
+        assert [delivery.lease.seconds for delivery in bench.stages.admitted] == [expected]
 
 
 async def test_an_idle_intake_is_woken_by_a_message(harness: Harness) -> None:
@@ -71,7 +71,8 @@ async def test_stopping_ends_the_wait_at_once_and_leases_no_more(harness: Harnes
     task = asyncio.create_task(bench.intake.run())
     await asyncio.sleep(1)
     bench.intake.stop()
-    await asyncio.wait_for(task, 0.01)
+    async with asyncio.timeout(0.01):
+        await task
     await harness.put()
     await asyncio.sleep(10)
     assert bench.ids == []
@@ -86,7 +87,8 @@ async def test_what_a_lease_call_under_way_lends_is_let_in_while_stopping(harnes
     bench.intake.stop()
     bench.wire.spy = lambda *_: None
     bench.wire.thaw()
-    await asyncio.wait_for(task, 1)
+    async with asyncio.timeout(1):
+        await task
     assert bench.ids == [message.id], "it would be nobody's"
 
 
@@ -135,12 +137,12 @@ async def test_what_a_lost_reply_lent_is_asked_for_until_there_is_an_answer(harn
 
 async def test_an_owner_that_was_declared_dead_joins_again(harness: Harness) -> None:
     async with fetching(harness) as bench:
-        old = bench.crew.owner_id
+        old = bench.stages.owner_id
         await harness.broker.retire(old, crashed=True)
         message = await harness.put()
         await asyncio.sleep(IDLE_SECONDS * 2)
         assert bench.ids == [message.id]
-        assert bench.crew.owner_id != old
+        assert bench.stages.owner_id != old
 
 
 # --- paused queues -----------------------------------------------------------------------------------
@@ -157,7 +159,8 @@ async def test_nothing_is_leased_from_a_paused_queue(harness: Harness) -> None:
     await asyncio.sleep(0.1)
     assert bench.ids == [message.id], "it did not notice that the queue was resumed"
     bench.intake.stop()
-    await asyncio.wait_for(task, 1)
+    async with asyncio.timeout(1):
+        await task
 
 
 async def test_the_other_queues_are_served_while_one_is_paused(harness: Harness) -> None:
@@ -176,7 +179,8 @@ async def test_the_other_queues_are_served_while_one_is_paused(harness: Harness)
     await asyncio.sleep(0.1)
     assert bench.ids == [served.id, paused.id], "it waited on for the queues that were open before"
     bench.intake.stop()
-    await asyncio.wait_for(task, 1)
+    async with asyncio.timeout(1):
+        await task
 
 
 async def test_a_pause_ends_the_wait_only_once(harness: Harness) -> None:
@@ -212,4 +216,5 @@ async def test_stopping_ends_the_wait_of_a_paused_intake_at_once(harness: Harnes
     task = asyncio.create_task(bench.intake.run())
     await asyncio.sleep(1)
     bench.intake.stop()
-    await asyncio.wait_for(task, 0.01)
+    async with asyncio.timeout(0.01):
+        await task

@@ -9,7 +9,7 @@ from tenure.act import Act
 from tenure.adapters.memory import connect
 from tenure.errors import BrokerUnavailable
 from tenure.event import Event, EventKind, StoredEvent
-from tenure.runtime.pruning import PRUNE_SECONDS, Pruner
+from tenure.runtime.background.journal_pruner import PRUNE_SECONDS, JournalPruner
 from tenure.sample import Sample, StoredSample
 from tenure.state import State
 from tenure.testing.virtual import VirtualClock
@@ -55,7 +55,7 @@ class FakeJournal:
 async def test_it_prunes_by_its_window_and_survives_an_outage(virtual_clock: VirtualClock) -> None:
     journal = FakeJournal()
     _, state = connect(clock=virtual_clock)
-    task = asyncio.create_task(Pruner(beside(state, journal), 3600.0).run())
+    task = asyncio.create_task(JournalPruner(beside(state, journal), 3600.0).run())
     await asyncio.sleep(PRUNE_SECONDS * 2.5)
     task.cancel()
     assert journal.pruned == [3600.0, 3600.0]
@@ -64,7 +64,7 @@ async def test_it_prunes_by_its_window_and_survives_an_outage(virtual_clock: Vir
 async def test_one_of_many_prunes_and_another_when_it_is_gone(virtual_clock: VirtualClock) -> None:
     journals = [FakeJournal() for _ in range(3)]
     _, state = connect(clock=virtual_clock)
-    tasks = [asyncio.create_task(Pruner(beside(state, journal), 3600.0).run()) for journal in journals]
+    tasks = [asyncio.create_task(JournalPruner(beside(state, journal), 3600.0).run()) for journal in journals]
     await asyncio.sleep(PRUNE_SECONDS * 3.5)
     assert sorted(len(journal.pruned) for journal in journals) == [0, 0, 3]
     gone = next(number for number, journal in enumerate(journals) if journal.pruned)
@@ -79,7 +79,7 @@ async def test_one_of_many_prunes_and_another_when_it_is_gone(virtual_clock: Vir
 async def test_acts_are_kept_for_400_days(virtual_clock: VirtualClock) -> None:
     _, state = connect(clock=virtual_clock)
     await state.acts.record([Act("paused", virtual_clock.wall(), queue="mail")])
-    task = asyncio.create_task(Pruner(state, 3600.0).run())
+    task = asyncio.create_task(JournalPruner(state, 3600.0).run())
     await asyncio.sleep(399 * 86_400.0)
     assert [stored.act.queue for stored in await state.acts.read()] == ["mail"]
     await asyncio.sleep(2 * 86_400.0)
@@ -92,7 +92,7 @@ async def test_key_values_are_removed_when_their_time_is_over(virtual_clock: Vir
     wall = virtual_clock.wall()
     for name, expires_at in (("a", wall + 60.0), ("b", wall + 86_400.0), ("c", None)):
         await state.key_values.put("token", name, b"{}", expect=None, expires_at=expires_at)
-    task = asyncio.create_task(Pruner(state, 3600.0).run())
+    task = asyncio.create_task(JournalPruner(state, 3600.0).run())
     await asyncio.sleep(PRUNE_SECONDS * 1.5)
     task.cancel()
     assert [name for _, name in state._store.key_values] == ["b", "c"]

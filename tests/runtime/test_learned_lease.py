@@ -11,8 +11,9 @@ from tenure.claim import ClaimRequest, Running, Scope, digest
 from tenure.envelope import decode
 from tenure.event import EventKind
 from tenure.message import MessageState
+from tenure.runtime.delivery import Plan
 from tenure.sample import Ended
-from tenure.task import Task
+from tenure.tasks.task import Task
 from tenure.testing.harness import QUEUE, Harness
 from tenure.testing.workers import Stage
 from tenure.timing.learned import LEAST_SECONDS
@@ -39,16 +40,14 @@ async def test_who_says_how_long_is_not_corrected(harness: Harness) -> None:
     await learning.open()
     assert learning.seconds_by_task() == {"work": 45.0}
     delivery = delivery_of(harness, task, seconds=45.0, lost=2)
-    learning.prepare(delivery, task)
-    assert delivery.lease.seconds == 45.0
-    assert not delivery.is_renewed
+    assert delivery.message is not None
+    assert learning.plan(delivery.lease, delivery.message, task) == Plan(is_renewed=False)
     task = a_task(harness, heartbeat=False)
     delivery = delivery_of(harness, task)
     assert delivery.message is not None
     own = msgspec.structs.replace(delivery.message.overrides, lease_seconds=LEASE)
-    delivery.message = msgspec.structs.replace(delivery.message, overrides=own)
-    learning_for(harness, task).prepare(delivery, task)
-    assert delivery.lease.seconds == LEASE
+    message = msgspec.structs.replace(delivery.message, overrides=own)
+    assert learning_for(harness, task).plan(delivery.lease, message, task).lease_seconds is None
 
 
 async def test_the_shortest_work_has_a_lease_that_outlasts_a_hiccup(harness: Harness) -> None:
@@ -66,9 +65,9 @@ async def test_a_message_whose_lease_ended_unseen_gets_four_times_as_much_each_t
     asked = []
     for lost in range(4):
         delivery = delivery_of(harness, task, lost=lost, seconds=18.0)
-        learning.prepare(delivery, task)
-        asked.append(delivery.lease.seconds)
-    assert asked == [18.0, 72.0, 288.0, 1152.0]
+        assert delivery.message is not None
+        asked.append(learning.plan(delivery.lease, delivery.message, task).lease_seconds)
+    assert asked == [None, 72.0, 288.0, 1152.0]
 
 
 async def test_what_was_lent_for_longer_is_not_made_shorter(harness: Harness) -> None:
@@ -77,8 +76,8 @@ async def test_what_was_lent_for_longer_is_not_made_shorter(harness: Harness) ->
     learning = learning_for(harness, task)
     await learning.open()
     delivery = delivery_of(harness, task, seconds=600.0)
-    learning.prepare(delivery, task)
-    assert delivery.lease.seconds == 600.0
+    assert delivery.message is not None
+    assert learning.plan(delivery.lease, delivery.message, task).lease_seconds is None
 
 
 async def test_nobody_renews_it_and_it_costs_no_touch(harness: Harness) -> None:

@@ -94,7 +94,7 @@ async def test_a_size_function_that_fails_costs_a_line_in_the_log(
 
         await stage.start()
         assert (await stage.ended(await stage.submit(work.bind(0)))).state is MessageState.COMPLETED
-    assert "its size= function failed; the message runs all the same" in caplog.text
+    assert "its size= function failed; the message runs anyway" in caplog.text
 
 
 async def events(harness: Harness, kind: EventKind) -> list[Event]:
@@ -108,7 +108,7 @@ async def test_a_size_function_that_can_never_say_one_is_refused(harness: Harnes
         return n
 
     for function, said in (
-        (waits, "must not wait"),
+        (waits, "must not be an async function"),
         (lambda n: n, "which are: name, n"),
         (lambda name, n, more: n, "which are: name, n"),
     ):
@@ -148,8 +148,10 @@ async def test_a_size_that_is_known_after_the_download_touches_at_once(harness: 
         (event,) = await events(harness, EventKind.FILE_SIZE_DETECTED)
         assert (event.task, event.message_id) == ("work", record.id)
         assert event.data == {
-            "file_size_bytes": 4294967296, "file_size_mb": 4096, "estimated_processing_seconds": 1860,
-        }  # fmt: skip
+            "file_size_bytes": 4294967296,
+            "file_size_mb": 4096,
+            "estimated_processing_seconds": 1860,
+        }
 
 
 async def test_who_said_how_long_is_not_corrected_by_a_size_and_a_smaller_size_takes_nothing_back(

@@ -8,7 +8,7 @@ import pytest
 
 from tenure import Context, Tenure
 from tenure.errors import BadTask
-from tenure.runtime.learning import MOST_KNOWN, OWN_RUNS, READ_SECONDS, Learning
+from tenure.runtime.path.learning import MOST_KNOWN, OWN_RUNS, READ_SECONDS, Learning
 from tenure.testing.harness import QUEUE, Harness
 from tenure.testing.workers import Stage
 from tenure.timing.profile import SizeEstimate, SizeTable

@@ -12,7 +12,7 @@ import pytest
 
 from tenure import Context
 from tenure.event import EventKind
-from tenure.task import Task
+from tenure.tasks.task import Task
 from tenure.testing.harness import Harness
 from tenure.testing.here import Here
 from tenure.testing.workers import Stage

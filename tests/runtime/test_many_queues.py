@@ -5,13 +5,14 @@ import asyncio
 import pytest
 
 from tenure import Tenure
+from tenure.act import CLIENT_WEIGHED
 from tenure.client.expand_queues import expand_queues
+from tenure.client.operator import Operator
+from tenure.client.statistics import TaskSamples
 from tenure.errors import BadArgument, BadTask, ConfigurationError
 from tenure.message import MessageState
-from tenure.operating import Operator
-from tenure.refusal import error_of
-from tenure.runtime.learning import READ_SECONDS
-from tenure.survey import samples_of
+from tenure.rules.rejections import error_of
+from tenure.runtime.path.learning import READ_SECONDS
 from tenure.testing.harness import QUEUE, Harness
 from tenure.testing.workers import Stage
 
@@ -136,7 +137,7 @@ async def test_samples_of_many_queues_are_shared_and_found_by_others(harness: Ha
         await asyncio.sleep(3.0)
         assert await harness.state.journal.samples("c1-tasks", "work") == []
         assert len(await harness.state.journal.samples("*", "work")) == 30
-        assert len(await samples_of(harness.state.journal, "c1-tasks", "work")) == 30
+        assert len(await TaskSamples(harness.state.journal).of("c1-tasks", "work")) == 30
 
         await stage.stop(many)
         one = await stage.start(queues=("c1-tasks",))
@@ -185,3 +186,64 @@ async def test_a_queue_with_a_star_is_refused_at_send(harness: Harness) -> None:
         assert sent.refusal is not None
         assert sent.refusal.code == "bad_argument"
         assert (await harness.depth(QUEUE)).ready == 0
+
+
+# --- clients -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("clients", "queues"),
+    [
+        ("acme", ("acme-tasks",)),
+        (["acme", "a*"], ("acme-tasks", "a*-tasks")),
+        ("all", ("*-tasks",)),
+    ],
+)
+@pytest.mark.parametrize("namespace", [None, "shop"])
+async def test_a_worker_serves_clients(
+    clients: str | list[str], queues: tuple[str, ...], namespace: str | None
+) -> None:
+    app = Tenure("memory://", namespace=namespace)
+
+    @app.task
+    async def work() -> None: ...
+
+    await app.open()
+    own = "" if namespace is None else f"{namespace}/"
+    assert app.worker(clients=clients).queues == tuple(f"{own}{queue}" for queue in queues)
+    both = app.worker(clients=clients, queues=["mail", queues[0]]).queues
+    assert both == tuple(f"{own}{queue}" for queue in ("mail", *queues))
+    assert app.worker().queues == (f"{own}default-tasks",)
+    await app.close()
+
+
+@pytest.mark.parametrize("clients", ["", "Acme", ["a.b"], "a,,b", ["a/b"]])
+async def test_what_names_no_client_makes_no_worker(clients: str | list[str]) -> None:
+    app = Tenure("memory://")
+
+    @app.task
+    async def work() -> None: ...
+
+    with pytest.raises(ConfigurationError, match="no worker was made"):
+        app.worker(clients=clients)
+
+
+async def test_an_operators_weight_counts_within_a_second_or_two(harness: Harness) -> None:
+    async with harness, Stage(harness) as stage:
+
+        @stage.task
+        async def work() -> None: ...
+
+        actor = await stage.start(queues=("*-tasks",))
+        operator = Operator(harness.broker, harness.state, harness.clock, by="ada")
+        for weight in (3.0, 5.0):
+            assert await operator.weigh_client("acme-tasks", weight)
+            await asyncio.sleep(3.0)
+            assert actor.worker._path.turns.weights == {"acme-tasks": weight}
+        assert len((await harness.state.board.read()).posts) == 1
+        assert await operator.clear_weight("acme-tasks")
+        assert not await operator.clear_weight("acme-tasks")
+        await asyncio.sleep(3.0)
+        assert actor.worker._path.turns.weights == {}
+        acts = [(stored.act.kind, stored.act.by, stored.act.data) for stored in await harness.state.acts.read()]
+        assert acts == [(CLIENT_WEIGHED, "ada", {"weight": weight}) for weight in (None, 5.0, 3.0)]

@@ -12,8 +12,8 @@ import pytest
 
 from tenure.errors import BadArgument
 from tenure.message import Message
-from tenure.once import OnceKey, insert_once, insert_once_async
 from tenure.rules.send_id import send_id
+from tenure.tasks.once import OnceKey, insert_once, insert_once_async
 
 
 def message(**fields: Any) -> Message:
@@ -93,8 +93,10 @@ def test_a_row_shows_the_message_and_the_moment_of_its_send(db: sqlite3.Connecti
 
 def test_a_row_of_an_older_tenure_counts_for_a_message_that_is_run_again(db: sqlite3.Connection) -> None:
     """Its table, and its row, as they were before rows named the send."""
-    db.execute("CREATE TABLE tenure_once (effect CHAR(64) PRIMARY KEY, message_id VARCHAR(255) NOT NULL, "
-               "fence BIGINT NOT NULL)")  # fmt: skip
+    db.execute(
+        "CREATE TABLE tenure_once (effect CHAR(64) PRIMARY KEY, message_id VARCHAR(255) NOT NULL, "
+        "fence BIGINT NOT NULL)"
+    )
     effect = hashlib.sha256(b"q\x1ft\x1fid:m1\x1f0\x1f").hexdigest()
     db.execute("INSERT INTO tenure_once VALUES (?, 'm1', 1)", (effect,))
     assert not insert_once(db, key(sent=1.5))

@@ -4,14 +4,14 @@ import logging
 
 import pytest
 
-from tenure.runtime.backoff import Backoff
+from tenure.runtime.outage import OutageBackoff
 from tenure.testing.virtual import VirtualClock
 
 logger = logging.getLogger("test")
 
 
 async def test_pauses_grow_to_a_limit(virtual_clock: VirtualClock) -> None:
-    backoff = Backoff(virtual_clock)
+    backoff = OutageBackoff(virtual_clock)
     pauses = []
     for _ in range(12):
         before = virtual_clock.now
@@ -22,7 +22,7 @@ async def test_pauses_grow_to_a_limit(virtual_clock: VirtualClock) -> None:
 
 
 async def test_a_success_makes_the_next_pause_short_again(virtual_clock: VirtualClock) -> None:
-    backoff = Backoff(virtual_clock)
+    backoff = OutageBackoff(virtual_clock)
     backoff.failed(logger, "leasing", OSError())
     for _ in range(10):
         await backoff.pause()
@@ -35,7 +35,7 @@ async def test_a_success_makes_the_next_pause_short_again(virtual_clock: Virtual
 async def test_a_spell_is_told_once_at_its_begin_and_once_at_its_end(
     virtual_clock: VirtualClock, caplog: pytest.LogCaptureFixture
 ) -> None:
-    backoff = Backoff(virtual_clock)
+    backoff = OutageBackoff(virtual_clock)
     backoff.succeeded(logger, "leasing")
     for _ in range(5):
         backoff.failed(logger, "leasing", OSError("no route"))
@@ -48,7 +48,7 @@ async def test_a_spell_is_told_once_at_its_begin_and_once_at_its_end(
 async def test_loops_that_meet_the_same_outage_tell_it_once_together(
     virtual_clock: VirtualClock, caplog: pytest.LogCaptureFixture
 ) -> None:
-    first, second = Backoff(virtual_clock), Backoff(virtual_clock)
+    first, second = OutageBackoff(virtual_clock), OutageBackoff(virtual_clock)
     with caplog.at_level(logging.WARNING):
         first.failed(logger, "leasing", OSError("no route"))
         virtual_clock.now += 1
@@ -63,7 +63,7 @@ async def test_loops_that_meet_the_same_outage_tell_it_once_together(
 async def test_the_next_outage_is_told_again_and_that_of_another_worker_by_itself(
     virtual_clock: VirtualClock, caplog: pytest.LogCaptureFixture
 ) -> None:
-    first, other = Backoff(virtual_clock), Backoff(VirtualClock())
+    first, other = OutageBackoff(virtual_clock), OutageBackoff(VirtualClock())
     with caplog.at_level(logging.WARNING):
         for _ in range(2):
             first.failed(logger, "leasing", OSError("no route"))
@@ -77,7 +77,7 @@ async def test_loops_of_one_logger_say_one_line_between_them(
     virtual_clock: VirtualClock, caplog: pytest.LogCaptureFixture
 ) -> None:
     other = logging.getLogger("test.other")
-    first, *more = [Backoff(virtual_clock) for _ in range(4)]
+    first, *more = [OutageBackoff(virtual_clock) for _ in range(4)]
     with caplog.at_level(logging.DEBUG):
         first.failed(logger, "leasing", OSError("no route"))
         for one in more:
@@ -86,14 +86,17 @@ async def test_loops_of_one_logger_say_one_line_between_them(
             one.succeeded(other, "ctx.checkpoint")
         first.succeeded(logger, "leasing")
     assert [(record.name, record.levelname) for record in caplog.records] == [
-        ("test", "WARNING"), ("test.other", "DEBUG"), ("test.other", "DEBUG"), ("test", "WARNING"),
-    ]  # fmt: skip
+        ("test", "WARNING"),
+        ("test.other", "DEBUG"),
+        ("test.other", "DEBUG"),
+        ("test", "WARNING"),
+    ]
 
 
 async def test_one_that_gave_up_does_not_hold_back_the_end_of_the_outage(
     virtual_clock: VirtualClock, caplog: pytest.LogCaptureFixture
 ) -> None:
-    first, second = Backoff(virtual_clock), Backoff(virtual_clock)
+    first, second = OutageBackoff(virtual_clock), OutageBackoff(virtual_clock)
     with caplog.at_level(logging.WARNING):
         first.failed(logger, "leasing", OSError("no route"))
         second.failed(logger, "ctx.checkpoint", OSError("no route"))

@@ -11,9 +11,10 @@ from tenure.claim import ClaimRequest, Done, Fresh, Scope, digest
 from tenure.envelope import decode
 from tenure.errors import BrokerUnavailable, QueueGone, StoreReplaced
 from tenure.message import Message, MessageState, Outgoing
+from tenure.runtime.background.heartbeat import Heartbeat
 from tenure.runtime.delivery import Delivery
-from tenure.runtime.heartbeat import Heartbeat
-from tenure.runtime.settling import Outbox
+from tenure.runtime.ownership import Ownership
+from tenure.runtime.path.outbox import Outbox
 from tenure.settlement import Ack, GiveBack, Outcome, Settlement
 from tenure.testing.harness import BROKEN, Harness
 from tenure.testing.wire import Wire
@@ -30,12 +31,18 @@ class Bench:
         self.owner = harness.stranger()
         self.reported: list[tuple[Delivery, Settlement | None]] = []
         self.heartbeat = Heartbeat(
-            self.wire.broker, self.wire.state.ledger, harness.clock,
-            on_lost=lambda _: None, on_overheld=lambda _: None, on_failed=lambda *_: None,
-        )  # fmt: skip
-        self.outbox = Outbox(self.wire.broker, self.wire.state.ledger, self.heartbeat, harness.clock, self._report)
+            self.wire.broker,
+            self.wire.state.ledger,
+            harness.clock,
+            on_lost=lambda _: None,
+            on_overheld=lambda _: None,
+            on_failed=lambda *_: None,
+        )
+        broker, state, clock = self.wire.broker, self.wire.state, harness.clock
+        ownership = Ownership(broker, state.ledger, clock, wall=state.wall, has_presence=True)
+        self.outbox = Outbox(ownership, self.heartbeat, clock, self, batch_limit=broker.traits.batch_limit)
 
-    def _report(self, settled: Sequence[tuple[Delivery, Settlement | None]]) -> None:
+    def report(self, settled: Sequence[tuple[Delivery, Settlement | None]]) -> None:
         self.reported += settled
 
     @property
@@ -183,7 +190,7 @@ async def test_whoever_lost_the_claim_settles_nothing(loose: Harness) -> None:
             bench.outbox.put(one, Completed(b"1"))
         await asyncio.sleep(1)
         assert bench.outcomes == [None, Outcome.DELETED]
-        assert (delivery.lease_lost, delivery.sealed, other.sealed) == (True, False, True)
+        assert (delivery.claim_lost, delivery.sealed, other.sealed) == (True, False, True)
         assert await state_of(loose, delivery) is MessageState.LEASED
 
 
@@ -320,7 +327,7 @@ async def test_a_seal_is_not_said_again_once_it_was_answered(loose: Harness) -> 
         bench.outbox.put(delivery, Completed(b"1"))
         await asyncio.sleep(60)
         assert bench.order.count("ledger.seal") == 1
-        assert not delivery.lease_lost, "the heartbeat took a sealed claim for a lost one"
+        assert not delivery.is_gone, "the heartbeat took a sealed claim for a lost one"
         bench.wire.back()
         await asyncio.sleep(3)
         assert bench.outcomes == [Outcome.DELETED]
@@ -361,7 +368,7 @@ async def test_a_hand_off_that_is_refused_is_a_dead_letter_and_said(
         assert record.state is MessageState.DEAD
         assert record.reason is not None
         assert record.reason.code == "body_too_large"
-    assert "a hand-off was put with the dead letters of next" in caplog.text
+    assert "a hand-off was moved to the dead letters of next" in caplog.text
 
 
 async def test_a_hand_off_that_is_refused_among_others_is_a_dead_letter_and_the_others_are_sent(loose: Harness) -> None:

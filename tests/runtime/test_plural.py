@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 import tenure
-from tenure.plural import plural
+from tenure.text.plural import plural
 
 #: `"%d messages` in a log call; `plural` writes that. `process 7 was …` counts nothing.
 BARE = re.compile(r"(?<!process )%d (?!s\b)[a-z]+s\b")

@@ -18,17 +18,17 @@ import pytest
 
 import tenure
 from tenure import LeaseLost, Progress, Tenure
-from tenure.call import Call, Options
 from tenure.clock import SYSTEM_CLOCK
 from tenure.errors import ConfigurationError
 from tenure.lease import Lease
 from tenure.message import Counters, Message, new_id
-from tenure.runtime import wire
-from tenure.runtime.children import ChildDied, ChildFailed, Children
 from tenure.runtime.delivery import Delivery
 from tenure.runtime.handoff import derived_id
-from tenure.runtime.locating import Finder, Locator, locate, locate_task
-from tenure.task import Task
+from tenure.runtime.processes import frames
+from tenure.runtime.processes.import_path import Finder, Locator, locate, locate_task
+from tenure.runtime.processes.pool import ChildDied, ChildFailed, ProcessPool
+from tenure.tasks.call import Call, Options
+from tenure.tasks.task import Task
 from tenure.verdict import Completed, Dead, Retried, Snoozed
 
 HERE = str(Path(__file__).parent)
@@ -85,36 +85,35 @@ class Paper:
         return self.kept
 
     def submit(self, call: Call[Any], options: Options) -> str:
-        return self.delivery.hand_on(call, options, sent_at=1.0).message.id
+        out = self.delivery.next_hand_off(call, options, sent_at=1.0)
+        self.delivery.handoffs.append(out)
+        return out.message.id
 
 
 def delivery_of(task: Task[..., Any], *, attempts: int = 0, **payload: Any) -> Delivery:
     body = msgspec.Raw(msgspec.json.encode(payload))
     message = Message(id=new_id(SYSTEM_CLOCK.wall()), queue=task.queue, task=task.name, body=body)
-    delivery = Delivery(
-        Lease(message.id, task.queue, b"", "me", 7, "r", 30.0, 1030.0, counters=Counters(attempts=attempts))
-    )
-    delivery.message, delivery.task = message, task
-    return delivery
+    lease = Lease(message.id, task.queue, b"", "me", 7, "r", 30.0, 1030.0, counters=Counters(attempts=attempts))
+    return Delivery(lease, message, task)
 
 
 @contextlib.asynccontextmanager
 async def pool(
     most: int = 1, *, reuse: bool = True, locating: Callable[..., Locator] = locate_task
-) -> AsyncIterator[Children]:
-    children = Children(locating, most=most, clock=SYSTEM_CLOCK, name="test", reuse=reuse)
+) -> AsyncIterator[ProcessPool]:
+    children = ProcessPool(locating, most=most, clock=SYSTEM_CLOCK, name="test", reuse=reuse)
     try:
         yield children
     finally:
         await children.close()
 
 
-async def run(children: Children, task: Task[..., Any], **payload: Any) -> Completed | Retried | Snoozed | Dead:
+async def run(children: ProcessPool, task: Task[..., Any], **payload: Any) -> Completed | Retried | Snoozed | Dead:
     delivery = delivery_of(task, **payload)
     return await children.run(delivery, Paper(delivery))
 
 
-async def result(children: Children, task: Task[..., Any], **payload: Any) -> Any:
+async def result(children: ProcessPool, task: Task[..., Any], **payload: Any) -> Any:
     verdict = await run(children, task, **payload)
     assert isinstance(verdict, Completed), verdict
     return msgspec.json.decode(verdict.result)
@@ -174,7 +173,7 @@ async def test_an_error_is_a_retry_that_shows_the_handlers_own_lines(jobs: Any, 
     assert verdict.reason.text == "ValueError: out of paper"
     assert verdict.reason.error == "ValueError"
     assert "raise ValueError(text)" in verdict.reason.traceback
-    assert "child.py" not in verdict.reason.traceback
+    assert "tenure/runtime" not in verdict.reason.traceback
 
 
 @pytest.mark.real_time
@@ -239,7 +238,7 @@ async def test_an_error_in_words_that_utf8_cannot_say_still_arrives(jobs: Any) -
 
 @pytest.mark.real_time
 async def test_a_message_larger_than_a_frame_is_dead(jobs: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(wire, "FRAME_LIMIT", 1000)
+    monkeypatch.setattr(frames, "FRAME_LIMIT", 1000)
     async with pool() as children:
         verdict = await run(children, jobs.fail, text="x" * 1000)
     assert isinstance(verdict, Dead)
@@ -394,7 +393,7 @@ async def test_close_ends_idle_and_busy_children(jobs: Any, tmp_path: Path) -> N
 
 @pytest.mark.real_time
 async def test_an_idle_child_ends_by_itself_and_in_order(jobs: Any) -> None:
-    children = Children(locate_task, most=1, clock=SYSTEM_CLOCK, name="test")
+    children = ProcessPool(locate_task, most=1, clock=SYSTEM_CLOCK, name="test")
     await result(children, jobs.add, a=1, b=2)
     (child,) = children._idle
     await children.close()
@@ -483,7 +482,7 @@ async def test_refusals_are_the_same_errors_as_in_the_worker(jobs: Any, caplog: 
     assert "at='soon' is not a datetime" in text
     assert lost == "the lease is lost"
     assert bug == "ZeroDivisionError: a bug in the worker"
-    assert "was not answered" in caplog.text
+    assert "got no answer" in caplog.text
     assert not verdict.handoffs
 
 
@@ -571,7 +570,7 @@ def test_a_task_is_located_where_a_child_can_import_it(jobs: Any) -> None:
     @app.task
     def local() -> None: ...
 
-    with pytest.raises(ConfigurationError, match="no module holds it"):
+    with pytest.raises(ConfigurationError, match="no module has it"):
         locate_task(local)
 
 
@@ -580,10 +579,9 @@ def test_a_task_is_found_by_its_app_wherever_the_function_lives(
 ) -> None:
     tmp_path.joinpath("shop_functions.py").write_text("def sell(): return 'sold'\n", encoding="utf-8")
     tmp_path.joinpath("shop_app.py").write_text(
-        "import shop_functions, tenure\n"
-        "app = tenure.Tenure('memory://shop')\n"
-        "app.task(shop_functions.sell)\n", encoding="utf-8"
-    )  # fmt: skip
+        "import shop_functions, tenure\napp = tenure.Tenure('memory://shop')\napp.task(shop_functions.sell)\n",
+        encoding="utf-8",
+    )
     monkeypatch.syspath_prepend(str(tmp_path))
     app = importlib.import_module("shop_app").app
     task = app.tasks["sell"]
@@ -603,8 +601,9 @@ def test_a_reference_may_name_a_function_that_makes_the_app(tmp_path: Path, monk
         "    made.append(app)\n"
         "    @app.task\n"
         "    def sell(): return 'sold'\n"
-        "    return app\n", encoding="utf-8"
-    )  # fmt: skip
+        "    return app\n",
+        encoding="utf-8",
+    )
     monkeypatch.syspath_prepend(str(tmp_path))
     finder = Finder()
     task = finder.find(locate("factory_jobs:make_app"), "sell")
@@ -637,10 +636,10 @@ SCRIPT = """
 import asyncio, os, sys
 from tenure import Tenure
 from tenure.clock import SYSTEM_CLOCK
-from tenure.runtime.children import Children
-from tenure.runtime.locating import locate_task
+from tenure.runtime.processes.pool import ProcessPool
+from tenure.runtime.processes.import_path import locate_task
 sys.path.insert(0, {here!r})
-from test_children import Paper, delivery_of
+from test_pool import Paper, delivery_of
 
 app = Tenure("memory://script")
 
@@ -656,7 +655,7 @@ def hold(path: str) -> None:
     sum(range(10**12))
 
 async def main():
-    children = Children(locate_task, most=1, clock=SYSTEM_CLOCK, name="script")
+    children = ProcessPool(locate_task, most=1, clock=SYSTEM_CLOCK, name="script")
     try:
         task, payload = app.tasks[sys.argv[1]], dict([sys.argv[2].split("=")])
         delivery = delivery_of(task, **payload)
@@ -679,9 +678,13 @@ def script(tmp_path: Path) -> Iterator[Callable[..., "subprocess.Popen[str]"]]:
         path.write_text(text.format(here=HERE), encoding="utf-8")
         program = ["-m", "greeting"] if as_module else [str(path)]
         process = subprocess.Popen(
-            [sys.executable, *program, *arguments], cwd=tmp_path, text=True, stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE, env={**os.environ, "PYTHONPATH": source},
-        )  # fmt: skip
+            [sys.executable, *program, *arguments],
+            cwd=tmp_path,
+            text=True,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            env={**os.environ, "PYTHONPATH": source},
+        )
         started.append(process)
         return process
 

@@ -9,9 +9,10 @@ import pytest
 from tenure import Progress
 from tenure.clock import SYSTEM_CLOCK
 from tenure.lease import Lease
-from tenure.runtime import progress as module
+from tenure.record import Record
 from tenure.runtime.delivery import Delivery
-from tenure.runtime.progress import ProgressWriter
+from tenure.runtime.path import progress as module
+from tenure.runtime.path.progress import ProgressWriter
 from tenure.testing.harness import Harness
 from tenure.testing.wire import Wire
 from tenure.verdict import Completed
@@ -117,6 +118,8 @@ class Records:
         self.ids: set[str] = set()
 
     async def get(self, id: str, queue: str | None = None) -> None: ...
+    async def get_many(self, wanted: Sequence[tuple[str, str | None]]) -> list[Record | None]:
+        raise NotImplementedError
 
     async def find_ids(self, beginning: str, limit: int) -> None: ...
 

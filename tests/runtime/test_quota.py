@@ -10,13 +10,8 @@ from tenure import SyncContext, Tenure
 from tenure.lease import Lease
 from tenure.message import Counters, MessageState
 from tenure.runtime.delivery import Delivery
-from tenure.runtime.quota import (
-    LONGEST_GUESS_SECONDS,
-    LONGEST_SECONDS,
-    SHORTEST_SECONDS,
-    Quotas,
-)
-from tenure.task import Task
+from tenure.runtime.path.quota import LONGEST_GUESS_SECONDS, LONGEST_SECONDS, SHORTEST_SECONDS, Quotas
+from tenure.tasks.task import Task
 from tenure.testing.harness import Harness
 from tenure.testing.virtual import VirtualClock
 from tenure.testing.workers import Stage
@@ -165,7 +160,7 @@ def test_as_many_wait_in_the_worker_as_run_before_others_could_be_back(lasted: f
     bench = Bench(3)
     if lasted is not None:
         bench.run(lasted)
-    assert bench.quotas.room_size(bench.task) == size
+    assert bench.quotas.most_waiting(bench.task) == size
 
 
 # --- in a worker ----------------------------------------------------------------------------------------
@@ -259,7 +254,7 @@ async def test_a_thread_that_was_left_counts_until_it_ends(harness: Harness) -> 
             await asyncio.sleep(0)
         (delivery,) = actor.worker._path.handling.running
         delivery.lease_lost = True
-        actor.worker._path.on_lost(delivery)
+        actor.worker._path.holding.on_lost(delivery)
         other = await stage.submit(limited.bind())
         for _ in range(1000):
             await asyncio.sleep(0)

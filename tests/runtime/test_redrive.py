@@ -7,12 +7,12 @@ import pytest
 
 from tenure.adapters.memory import connect
 from tenure.broker import Broker, Query
+from tenure.client.operator import Operator
+from tenure.client.redrive import Which
 from tenure.errors import BrokerUnavailable
 from tenure.event import EventKind
 from tenure.lease import LeaseRequest
 from tenure.message import Message, MessageState, Outgoing
-from tenure.operating import Operator
-from tenure.redriving import Which
 from tenure.settlement import DeadLetter
 from tenure.state import State
 from tenure.testing.virtual import VirtualClock
@@ -65,9 +65,12 @@ async def test_by_task_and_by_when_they_died(place: Place) -> None:
     then = place.clock.wall()
     late, nap = await place.bury(2), await place.bury(1, task="nap")
     for which, meant in (
-        (Which(since=then), [*late, *nap]), (Which(since=then, task="nap"), nap), (Which(before=then, task="nap"), []),
-        (Which(since=then, limit=2), late), (Which(task="nope"), []),
-    ):  # fmt: skip
+        (Which(since=then), [*late, *nap]),
+        (Which(since=then, task="nap"), nap),
+        (Which(before=then, task="nap"), []),
+        (Which(since=then, limit=2), late),
+        (Which(task="nope"), []),
+    ):
         found = await place.operator.redrive_all(["mail"], which, dry_run=True)
         assert (list(found.found), found.moved) == (meant, ())
     assert len(await place.dead()) == 5

@@ -12,11 +12,11 @@ from tenure.envelope import decode
 from tenure.lease import LeaseState
 from tenure.message import Overrides
 from tenure.runtime.delivery import Delivery
-from tenure.runtime.entrusting import EntrustedHeartbeat
-from tenure.runtime.keeping import Keeping
-from tenure.runtime.orders import News, from_ward, to_ward
-from tenure.runtime.tether import Tether
-from tenure.runtime.wire import Frame, encode
+from tenure.runtime.processes.frames import Frame, encode
+from tenure.runtime.supervisor.lease_keeper import LeaseKeeper
+from tenure.runtime.supervisor.protocol import News, from_worker, to_worker
+from tenure.runtime.supervisor.remote_heartbeat import RemoteHeartbeat
+from tenure.runtime.supervisor.supervisor_link import SupervisorLink
 from tenure.settlement import GiveBack
 from tenure.testing.harness import Harness
 from tenure.verdict import Completed
@@ -30,7 +30,7 @@ class Line:
     """Both ends of the line; what is said arrives a little later, as bytes."""
 
     def __init__(self) -> None:
-        self.keeping: Keeping | None = None
+        self.keeping: LeaseKeeper | None = None
         self.on_news: Callable[[News], None] = lambda _: None
         self.frames: list[Frame] = []
 
@@ -44,12 +44,12 @@ class Line:
 
     def _arrive(self, data: bytes) -> None:
         assert self.keeping is not None
-        self.keeping.hear(cast("Any", from_ward.decode(data)))
+        self.keeping.hear(cast("Any", from_worker.decode(data)))
 
     def answer(self, frame: Frame) -> None:
         """From the supervisor."""
         asyncio.get_running_loop().call_later(
-            0.001, lambda data: self.on_news(cast("News", to_ward.decode(data))), encode(frame)[_HEADER:]
+            0.001, lambda data: self.on_news(cast("News", to_worker.decode(data))), encode(frame)[_HEADER:]
         )
 
 
@@ -60,12 +60,16 @@ class Entrusted(Bench):
         super().__init__(harness)
         self.line = Line()
         broker, ledger = self.wire.broker, self.wire.state.ledger
-        self.keeping = self.line.keeping = Keeping(broker, ledger, harness.clock, self.line.answer)
-        self.heartbeat = EntrustedHeartbeat(
-            cast("Tether", self.line), harness.broker, harness.state.ledger, harness.clock,
-            on_lost=self.lost.append, on_overheld=self.overheld.append,
-            on_failed=lambda count, _error: self.failed.append(count),
-        )  # fmt: skip
+        self.keeping = self.line.keeping = LeaseKeeper(broker, ledger, harness.clock, self.line.answer)
+        self.heartbeat = RemoteHeartbeat(
+            cast("SupervisorLink", self.line),
+            harness.broker,
+            harness.state.ledger,
+            harness.clock,
+            on_lost=self.lost.append,
+            on_overheld=self.overheld.append,
+            on_failed=lambda ids, _error: self.failed.append(len(ids)),
+        )
 
 
 @asynccontextmanager
@@ -216,7 +220,7 @@ async def test_max_hold_is_watched_by_the_worker(harness: Harness) -> None:
         bench.heartbeat.hold([delivery], begun=False)
         await asyncio.sleep(60)
         assert bench.overheld == []
-        bench.heartbeat.begin(delivery)
+        bench.heartbeat.begin(delivery, is_renewed=delivery.is_renewed)
         await asyncio.sleep(26)
         assert bench.overheld == [delivery]
 
@@ -269,7 +273,7 @@ async def test_one_that_waits_for_a_place_is_renewed_until_it_begins(harness: Ha
         await asyncio.sleep(2.5 * LEASE)
         beats = len(bench.touched)
         assert beats >= 6
-        bench.heartbeat.begin(delivery)
+        bench.heartbeat.begin(delivery, is_renewed=delivery.is_renewed)
         await asyncio.sleep(LEASE - 0.5)
         assert bench.lost == []
         assert len(bench.touched) == beats + 1, "it has the whole lease, by one touch"

@@ -1,7 +1,7 @@
 """How often, and for how long, a message was given back for one reason: by its history."""
 
 from tenure.record import Ending
-from tenure.runtime.patience import GIVE_UP_SECONDS, given_back_for, snoozes_in
+from tenure.runtime.path.repeated_returns import GIVE_UP_SECONDS, given_back_for, snoozes_in
 from tenure.verdict import Reason
 
 

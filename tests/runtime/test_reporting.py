@@ -10,10 +10,10 @@ from tenure import Tenure
 from tenure.event import Event, EventKind
 from tenure.lease import Lease
 from tenure.message import Counters, Message, Overrides
-from tenure.runtime import reporting
 from tenure.runtime.delivery import Delivery
+from tenure.runtime.path import events, log_lines
 from tenure.settlement import Outcome, Settlement
-from tenure.task import Task
+from tenure.tasks.task import Task
 from tenure.testing.virtual import VirtualClock
 from tenure.verdict import Completed, Dead, Duplicate, Lost, Reason, Retried, Returned, Snoozed, Verdict
 
@@ -41,7 +41,7 @@ def delivery(verdict: Verdict, *, readable: bool = True, ran: bool = True) -> De
 
 def event(verdict: Verdict, outcome: Outcome | None, **fields: bool) -> Event:
     settlement = None if outcome is None else Settlement(outcome)
-    return reporting.event_of(delivery(verdict, **fields), settlement, owner="w/1", at=99.0)
+    return events.event_of(delivery(verdict, **fields), settlement, owner="w/1", at=99.0)
 
 
 @pytest.mark.parametrize(
@@ -91,7 +91,7 @@ def test_a_settle_that_came_too_late_says_what_was_found() -> None:
 def test_what_the_ledger_sealed_is_completed_whatever_the_broker_says(outcome: Outcome) -> None:
     one = delivery(Completed(b"1"))
     one.sealed = True
-    told = reporting.event_of(one, Settlement(outcome), owner="w/1", at=0.0)
+    told = events.event_of(one, Settlement(outcome), owner="w/1", at=0.0)
     assert told.kind is EventKind.COMPLETED
     assert told.data == ({} if Settlement(outcome).took_effect else {"delete": outcome.value})
 
@@ -109,8 +109,8 @@ def test_what_the_ledger_sealed_is_completed_whatever_the_broker_says(outcome: O
 def test_the_events_of_a_batch_are_those_of_each_message(verdict: Verdict, outcome: Outcome | None) -> None:
     settlement = None if outcome is None else Settlement(outcome)
     several = [(delivery(verdict, ran=ran), settlement) for ran in (True, False)]
-    expected = [reporting.event_of(one, end, owner="w/1", at=99.0) for one, end in several]
-    assert reporting.events_of(several, owner="w/1", at=99.0) == expected
+    expected = [events.event_of(one, end, owner="w/1", at=99.0) for one, end in several]
+    assert events.events_of(several, owner="w/1", at=99.0) == expected
 
 
 def test_every_event_can_be_stored() -> None:
@@ -123,15 +123,15 @@ def test_every_event_can_be_stored() -> None:
     [
         (Retried(8.0, BROKEN), Outcome.RETURNED, logging.WARNING, "it broke; again in 8.0 s"),
         (Dead(BROKEN), Outcome.DEAD, logging.ERROR, "it broke; dead letter (error)"),
-        (Returned(1.0, BROKEN), Outcome.RETURNED, logging.INFO, "it broke; given back for 1.0 s"),
-        (Returned(1.0, UNKNOWN), Outcome.RETURNED, logging.WARNING, "no such task; given back for 1.0 s"),
+        (Returned(1.0, BROKEN), Outcome.RETURNED, logging.INFO, "it broke; returned, ready in 1.0 s"),
+        (Returned(1.0, UNKNOWN), Outcome.RETURNED, logging.WARNING, "no such task; returned, ready in 1.0 s"),
         (Completed(b"1"), Outcome.TAKEN_OVER, logging.WARNING, "settled too late (taken_over)"),
         (Completed(b"1"), Outcome.UNKNOWN, logging.WARNING, "the answer to its settle was lost"),
         (
             Lost(),
             None,
             logging.WARNING,
-            "its lease is gone: it was cancelled, or somebody else has it now; nothing was settled",
+            "it lost its lease: the message was cancelled, or another worker has it now; nothing was settled",
         ),
     ],
 )
@@ -139,7 +139,7 @@ def test_the_abnormal_is_logged(
     verdict: Verdict, outcome: Outcome | None, level: int, words: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.INFO)
-    reporting.log(delivery(verdict), None if outcome is None else Settlement(outcome))
+    log_lines.log(delivery(verdict), None if outcome is None else Settlement(outcome))
     (record,) = caplog.records
     assert record.levelno == level
     assert record.getMessage().startswith("deliver m1 (attempt 2 of 5): ")
@@ -148,7 +148,7 @@ def test_the_abnormal_is_logged(
 
 def told(verdict: Verdict, caplog: pytest.LogCaptureFixture, **fields: bool) -> logging.LogRecord:
     outcome = {Retried: Outcome.RETURNED, Returned: Outcome.RETURNED, Dead: Outcome.DEAD}[type(verdict)]
-    reporting.log(delivery(verdict, **fields), Settlement(outcome))
+    log_lines.log(delivery(verdict, **fields), Settlement(outcome))
     (record,) = caplog.records
     return record
 
@@ -169,7 +169,7 @@ def test_a_line_about_a_message_carries_its_correlation(caplog: pytest.LogCaptur
     one = delivery(Retried(1.0, BROKEN))
     assert one.message is not None
     one.message = msgspec.structs.replace(one.message, correlation_id="c-1")
-    reporting.log(one, Settlement(Outcome.RETURNED))
+    log_lines.log(one, Settlement(Outcome.RETURNED))
     (record,) = caplog.records
     assert record.__dict__["correlation_id"] == "c-1"
 
@@ -190,20 +190,20 @@ def test_the_limit_of_the_message_is_the_one_that_is_told(caplog: pytest.LogCapt
     one = delivery(Retried(1.0, BROKEN))
     assert one.message is not None
     one.message = msgspec.structs.replace(one.message, overrides=Overrides(max_attempts=9))
-    reporting.log(one, Settlement(Outcome.RETURNED))
+    log_lines.log(one, Settlement(Outcome.RETURNED))
     assert "(attempt 2 of 9)" in caplog.text
 
 
 def test_a_task_at_its_limit_is_no_news(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.INFO)
-    reporting.log(delivery(Returned(1.0, Reason("concurrency", "x"))), Settlement(Outcome.RETURNED))
+    log_lines.log(delivery(Returned(1.0, Reason("concurrency", "x"))), Settlement(Outcome.RETURNED))
     assert caplog.records == []
 
 
 def test_of_many_strangers_one_line_a_task_and_minute_is_enough(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.INFO)
     clock = VirtualClock()
-    strangers = reporting.Strangers(clock)
+    strangers = log_lines.UnknownTaskLog(clock)
 
     def meet(task: str, times: int) -> list[str]:
         caplog.clear()
@@ -211,19 +211,19 @@ def test_of_many_strangers_one_line_a_task_and_minute_is_enough(caplog: pytest.L
             one = delivery(Returned(2.0, UNKNOWN))
             assert one.message is not None
             one.message = msgspec.structs.replace(one.message, task=task)
-            reporting.log(one, Settlement(Outcome.RETURNED), strangers)
+            log_lines.log(one, Settlement(Outcome.RETURNED), strangers)
         return [record.getMessage().partition("; ")[2] for record in caplog.records]
 
-    assert meet("new", 500) == ["given back for 2.0 s"]
-    assert meet("other", 2) == ["given back for 2.0 s"]
+    assert meet("new", 500) == ["returned, ready in 2.0 s"]
+    assert meet("other", 2) == ["returned, ready in 2.0 s"]
     clock.now += 59
     assert meet("new", 1) == []
     clock.now += 1
-    assert meet("new", 1) == ["given back for 2.0 s (as were 500 before it)"]
+    assert meet("new", 1) == ["returned, ready in 2.0 s (as were 500 before it)"]
 
 
 def test_the_names_of_strangers_do_not_fill_the_memory() -> None:
-    strangers = reporting.Strangers(VirtualClock())
+    strangers = log_lines.UnknownTaskLog(VirtualClock())
     for number in range(5_000):
         strangers.untold(f"task-{number}")
     assert len(strangers._told) <= 1_000
@@ -231,13 +231,13 @@ def test_the_names_of_strangers_do_not_fill_the_memory() -> None:
 
 def test_what_is_given_back_without_a_delay_is_given_back_at_once(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.INFO)
-    assert told(Returned(0.0, BROKEN), caplog).getMessage().endswith("it broke; given back at once")
+    assert told(Returned(0.0, BROKEN), caplog).getMessage().endswith("it broke; returned at once")
 
 
 def test_what_went_well_is_not_worth_a_line(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.INFO)
-    reporting.log(delivery(Completed(b"1")), Settlement(Outcome.DELETED))
-    reporting.log(delivery(Duplicate(b"1")), Settlement(Outcome.DELETED))
+    log_lines.log(delivery(Completed(b"1")), Settlement(Outcome.DELETED))
+    log_lines.log(delivery(Duplicate(b"1")), Settlement(Outcome.DELETED))
     assert caplog.records == []
 
 
@@ -251,7 +251,7 @@ def test_what_went_well_is_a_line_for_those_who_want_each_message(
     one.started, one.finished = 100.0, 100.25
     assert one.message is not None
     one.message = msgspec.structs.replace(one.message, sent_at=1000.0)
-    reporting.log(one, Settlement(Outcome.DELETED), at=1002.0)
+    log_lines.log(one, Settlement(Outcome.DELETED), at=1002.0)
     (record,) = caplog.records
     assert record.levelno == logging.DEBUG
     assert record.getMessage() == "deliver m1 (attempt 2 of 5): completed in 0.250 s, 1.750 s after it was sent"
@@ -261,7 +261,7 @@ def test_what_went_well_is_a_line_for_those_who_want_each_message(
 
 def test_a_snooze_is_no_warning(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.INFO, logger="tenure.worker")
-    reporting.log(delivery(Snoozed(60.0, Reason("snoozed", "429"))), Settlement(Outcome.RETURNED))
+    log_lines.log(delivery(Snoozed(60.0, Reason("snoozed", "429"))), Settlement(Outcome.RETURNED))
     (record,) = caplog.records
     assert record.levelno == logging.INFO
     assert record.getMessage().endswith("429; snoozed, again in 60.0 s")
@@ -275,9 +275,9 @@ def test_a_users_cancel_is_no_warning(
     caplog.set_level(logging.INFO)
     one = delivery(Lost() if settlement is None else Completed(b"1"))
     one.cancelled_by = by
-    reporting.log(one, settlement)
+    log_lines.log(one, settlement)
     (record,) = caplog.records
     assert (record.levelname, record.__dict__["code"]) == ("INFO", "cancelled")
     assert words in record.getMessage()
-    fact = reporting.event_of(one, settlement, owner="w/1", at=1.0)
+    fact = events.event_of(one, settlement, owner="w/1", at=1.0)
     assert (fact.data["code"], fact.data["by"]) == ("cancelled", by)

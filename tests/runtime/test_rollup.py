@@ -2,12 +2,12 @@
 
 import asyncio
 
-from tenure.runtime.depths import DepthWriter
-from tenure.runtime.rollup import SUM_NONCE, Rollup
+from tenure.runtime.background.depths import DepthWriter
+from tenure.runtime.background.rollup import SUM_NONCE, Rollup
 from tenure.tally import HOUR, MINUTE, TEN_SECONDS, Tally
 from tenure.testing.harness import Harness
 from tenure.timing import tallied
-from tenure.timing.tallied import DEPTH_NONCE, MOST_SERIES, OTHER, Row, Series
+from tenure.timing.tallied import DEPTH_NONCE, MOST_SERIES, OTHER, Series, TallyRow
 
 #: The start of an hour.
 START = 1_700_002_800
@@ -29,7 +29,7 @@ class Bench:
         (data,) = tallied.encode([Series(queue, "work", "completed", count=number)])
         await self.journal.tally([Tally(TEN_SECONDS, at // 10 * 10, nonce, row, data)])
 
-    async def rows(self, step: int) -> dict[tuple[int, str], Row]:
+    async def rows(self, step: int) -> dict[tuple[int, str], TallyRow]:
         found = await self.journal.tallies(step, 0.0, self.now + HOUR)
         rows = {(one.bucket, one.nonce): tallied.decode(one.data) for one in found}
         return {key: row for key, row in rows.items() if row is not None}
@@ -147,11 +147,33 @@ async def test_depths_are_stored_when_they_change_and_else_once_a_minute(harness
         assert len(await stored()) == 3
 
 
+async def test_what_runs_is_stored_beside_what_a_queue_holds(harness: Harness) -> None:
+    async with harness:
+        state = harness.state
+        writer = DepthWriter(harness.broker, state.journal, harness.clock, state.wall)
+        await harness.put()
+        await writer.store()
+        await harness.lease_one("worker-1", seconds=60.0)
+        await asyncio.sleep(10.0)
+        await writer.store()
+        found = await state.journal.tallies(TEN_SECONDS, 0.0, state.wall() + 60.0)
+        rows = [row for one in found if (row := tallied.decode(one.data)) and one.nonce == DEPTH_NONCE]
+        assert [(row.depths, row.running) for row in rows] == [({"mail": 1}, {}), ({"mail": 1}, {"mail": 1})]
+
+
 async def test_of_very_many_queues_the_deepest_are_named_and_the_rest_is_one_sum() -> None:
     row = tallied.decode(tallied.encode_depths(1.0, {f"q{number}": number for number in range(300)}))
     assert row is not None
     assert (len(row.depths), min(row.depths.values())) == (tallied.MOST_DEPTHS, 100)
     assert row.depth_rest == sum(range(100))
+    assert row.running is None
+
+
+async def test_what_runs_in_queues_that_are_not_named_is_one_sum_too() -> None:
+    depths = {f"q{number}": number + 1 for number in range(300)}
+    row = tallied.decode(tallied.encode_depths(1.0, depths, {"q0": 1, "q1": 2, "q299": 7}))
+    assert row is not None
+    assert (row.running, row.running_rest) == ({"q299": 7}, 3)
 
 
 async def test_a_minute_has_the_last_depths_in_it(harness: Harness) -> None:

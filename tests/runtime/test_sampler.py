@@ -5,10 +5,10 @@ import asyncio
 import pytest
 
 from tenure import Context
+from tenure.client.operator import Operator
 from tenure.lease import Lease
-from tenure.operating import Operator
+from tenure.runtime.background.sampler import SAMPLES_A_TASK, Sampler, hardware_class
 from tenure.runtime.delivery import Delivery
-from tenure.runtime.sampling import SAMPLES_A_TASK, Sampler, hardware_class
 from tenure.sample import Ended, Sample
 from tenure.settlement import Outcome, Settlement
 from tenure.testing.harness import QUEUE, Harness

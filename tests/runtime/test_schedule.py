@@ -10,9 +10,9 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from tenure.call import Call
 from tenure.errors import BadSchedule
-from tenure.schedule import Schedule, schedule_from
+from tenure.tasks.call import Call
+from tenure.tasks.schedule import Schedule, schedule_from
 from tenure.timing.cron import Cron
 from tenure.timing.interval import Every
 
@@ -22,6 +22,8 @@ DAY = 86_400.0
 class Target(msgspec.Struct, frozen=True):
     name: str = "work"
     queue: str = "mail"
+    webhook: str | None = None
+    follows_client: bool = False
 
 
 def call(**options: Any) -> Call[object]:
@@ -260,18 +262,18 @@ def test_an_interval_is_shown_in_its_largest_whole_unit(interval: float | timede
         ({"cron": "0 3 * * *", "timezone": "Europe"}, "is not known"),
         ({"cron": "0 3 * * *", "timezone": ""}, "names like 'Europe/Berlin'"),
         ({"cron": "0 3 * * *", "timezone": None}, "timezone=None"),
-        ({}, "neither says when"),
-        ({"cron": "0 3 * * *", "every": 5}, "cannot both"),
+        ({}, "neither was given"),
+        ({"cron": "0 3 * * *", "every": 5}, "both were given"),
         ({"every": 0.99}, "from 1 second to 366 days"),
         ({"every": 367 * DAY}, "from 1 second to 366 days"),
         ({"every": timedelta(0)}, "from 1 second"),
         ({"every": math.nan}, "from 1 second"),
         ({"every": True}, "from 1 second"),
         ({"every": "5m"}, "every='5m'"),
-        ({"every": 60, "timezone": "Europe/Berlin"}, "knows no time zone"),
+        ({"every": 60, "timezone": "Europe/Berlin"}, "has no time zone"),
         ({"every": 60, "missed": "all"}, "missed='all' is neither 'once' nor 'skip'"),
-        ({"every": 60, "name": " "}, "name is no text"),
-        ({"every": 60, "name": 5}, "name is no text"),
+        ({"every": 60, "name": " "}, "must be a non-empty text"),
+        ({"every": 60, "name": 5}, "must be a non-empty text"),
         ({"every": 60, "call": Target()}, r"is not a call.*task\.bind"),
         ({"every": 60, "options": {"id": "x"}}, "id= would be the same for every tick"),
         ({"every": 60, "call": call(key="x")}, "key= would be the same for every tick"),

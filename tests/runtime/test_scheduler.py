@@ -11,13 +11,13 @@ import msgspec
 import pytest
 
 from tenure import Event
-from tenure.call import Call, Options
 from tenure.envelope import decode
 from tenure.event import EventKind
 from tenure.message import Message
 from tenure.notice import Tick
-from tenure.runtime.scheduling import Scheduler, tick_id
-from tenure.schedule import SCHEDULED_FOR_HEADER, Schedule, schedule_from
+from tenure.runtime.background.scheduler import Scheduler, tick_id
+from tenure.tasks.call import Call, Options
+from tenure.tasks.schedule import SCHEDULED_FOR_HEADER, Schedule, schedule_from
 from tenure.testing.harness import QUEUE, TASK, Harness
 from tenure.testing.virtual import SkewedClock
 from tenure.testing.wire import Wire
@@ -27,6 +27,8 @@ from tenure.timing.interval import Every
 class Target(msgspec.Struct, frozen=True):
     name: str = TASK
     queue: str = QUEUE
+    webhook: str | None = None
+    follows_client: bool = False
 
 
 def call(body: bytes = b"{}") -> Call[object]:
@@ -164,8 +166,10 @@ async def test_a_tick_becomes_a_message_at_its_moment(crew: Crew) -> None:
     assert bytes(message.body) == b'{"day":1}'
     assert message.id == tick_id("report", at("2026-06-01T12:10:00Z"))
     assert message.headers == {
-        "own": "x", "tenure-schedule": "report", "tenure-scheduled-for": "2026-06-01T14:10:00+02:00",
-    }  # fmt: skip
+        "own": "x",
+        "tenure-schedule": "report",
+        "tenure-scheduled-for": "2026-06-01T14:10:00+02:00",
+    }
     assert await crew.noted() == Tick(
         schedule="report", at=at("2026-06-01T12:10:00Z"), message_id=message.id, spec="10 14 * * * Europe/Berlin",
         task=TASK, queue=QUEUE, next_at=at("2026-06-02T12:10:00Z"),
@@ -188,9 +192,11 @@ async def test_many_workers_that_start_together_send_one_message_a_tick(crew: Cr
     crew.consume()
     crew.start(schedule(), schedule("other", every=1200), workers=5)
     await crew.until("2026-06-01T13:05:00Z")
-    assert [time for message, time in zip(crew.done, crew.times, strict=True)
-            if message.headers["tenure-schedule"] == "report"] == clock_times(
-        "12:10", "12:20", "12:30", "12:40", "12:50", "13:00")  # fmt: skip
+    assert [
+        time
+        for message, time in zip(crew.done, crew.times, strict=True)
+        if message.headers["tenure-schedule"] == "report"
+    ] == clock_times("12:10", "12:20", "12:30", "12:40", "12:50", "13:00")
     assert len(crew.done) == 6 + 3
     assert len(crew.events) == 6 + 3
     assert {event.message_id for event in crew.events} == {message.id for message in crew.done}
@@ -263,8 +269,10 @@ async def test_after_downtime_nothing_is_sent_for_what_is_to_be_skipped(
     await crew.until("2026-06-01T14:15:00Z")
     assert crew.times == clock_times("12:10", "14:10")
     assert [(event.message_id is None, event.data["missed"]) for event in crew.events] == [
-        (False, False), (True, True), (False, False),
-    ]  # fmt: skip
+        (False, False),
+        (True, True),
+        (False, False),
+    ]
 
 
 async def test_a_tick_that_is_late_by_less_than_the_grace_is_not_missed(crew: Crew) -> None:

@@ -13,9 +13,9 @@ from tenure.adapters import memory
 from tenure.clock import SYSTEM_CLOCK
 from tenure.lease import LeaseRequest
 from tenure.message import Message, Outgoing
+from tenure.runtime.background.heartbeat import Heartbeat
+from tenure.runtime.background.side_thread import OwnThread, SameLoop, Side
 from tenure.runtime.delivery import Delivery
-from tenure.runtime.heartbeat import Heartbeat
-from tenure.runtime.sideloop import OwnThread, SameLoop, Side
 
 pytestmark = pytest.mark.real_time
 
@@ -129,9 +129,13 @@ async def _is_kept(seconds: float) -> bool:
     """Whether a lease of so long is held after twice that, in which this loop stood still."""
     broker, state = memory.connect(clock=SYSTEM_CLOCK)
     heartbeat = Heartbeat(
-        broker, state.ledger, SYSTEM_CLOCK,
-        on_lost=lambda _: None, on_overheld=lambda _: None, on_failed=lambda *_: None,
-    )  # fmt: skip
+        broker,
+        state.ledger,
+        SYSTEM_CLOCK,
+        on_lost=lambda _: None,
+        on_overheld=lambda _: None,
+        on_failed=lambda *_: None,
+    )
     side = OwnThread("side")
     await side.start([heartbeat.run])
     message = Message(id="m", queue="q", task="t", body=msgspec.Raw(b"{}"))

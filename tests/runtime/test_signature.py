@@ -10,7 +10,7 @@ import pytest
 
 from tenure import Context, PayloadInvalid, SyncContext
 from tenure.errors import BadTask, ResultInvalid, ResultTooLarge
-from tenure.signature import Signature
+from tenure.tasks.signature import Signature
 
 
 @dataclass

@@ -2,7 +2,7 @@
 
 import asyncio
 
-from tenure.runtime.slots import FULL_BATCH, GATHER_SECONDS, QUIET_SECONDS, Slots
+from tenure.runtime.path.slots import FULL_BATCH, GATHER_SECONDS, QUIET_SECONDS, Slots
 from tenure.testing.virtual import VirtualClock
 
 

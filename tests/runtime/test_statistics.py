@@ -7,8 +7,8 @@ import pytest
 from tenure.event import Event, EventKind
 from tenure.lease import Lease
 from tenure.message import Counters, Message
+from tenure.runtime.background.statistics import Statistics
 from tenure.runtime.delivery import Delivery
-from tenure.runtime.statistics import Statistics
 from tenure.settlement import Outcome, Settlement
 from tenure.testing.harness import QUEUE, Harness
 from tenure.timing import tallied
@@ -127,9 +127,11 @@ def test_beats_and_returns_are_counted_under_their_queue() -> None:
     )
     found = {(one.queue, one.task, one.outcome): (one.count, one.beats) for one in statistics.take()}
     assert found == {
-        (QUEUE, "work", ""): (0, 2), ("other", "nap", ""): (0, 1),
-        (QUEUE, "", "requeue"): (3, 0), (QUEUE, "", "move_to_dlq"): (2, 0),
-    }  # fmt: skip
+        (QUEUE, "work", ""): (0, 2),
+        ("other", "nap", ""): (0, 1),
+        (QUEUE, "", "requeue"): (3, 0),
+        (QUEUE, "", "move_to_dlq"): (2, 0),
+    }
 
 
 def test_the_total_goes_on_when_the_change_was_taken(harness: Harness) -> None:

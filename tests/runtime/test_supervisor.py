@@ -7,25 +7,25 @@ import asyncio
 import logging
 import signal
 from collections.abc import Callable, Sequence
-from typing import cast
+from typing import Any, cast
 
 import pytest
 
 from tenure.broker import Broker
 from tenure.event import EventKind
-from tenure.runtime import orders, supervisor
-from tenure.runtime.slate import Note
-from tenure.runtime.spawning import ChildFailed
-from tenure.runtime.supervisor import Supervisor
-from tenure.runtime.ward import Change, Hear, Ward
-from tenure.runtime.wire import Frame
+from tenure.runtime.processes.child_process import ChildFailed
+from tenure.runtime.processes.frames import Frame
+from tenure.runtime.supervisor import protocol, supervisor
+from tenure.runtime.supervisor.shared_status import RunningNote
+from tenure.runtime.supervisor.supervisor import Supervisor
+from tenure.runtime.supervisor.worker_process import Hear, ProcessChange, WorkerProcess
 from tenure.state import State
 from tenure.testing.harness import Harness
 from tenure.testing.wire import Wire
 
 
 class Child:
-    """Stands in for a ward."""
+    """Stands in for a worker."""
 
     def __init__(self, number: int, now: float) -> None:
         self.number = number
@@ -33,15 +33,16 @@ class Child:
         self.started_at = now
         self.owner = None
         self.has_worked = False
+        self.left = ""
         self.frozen = False
         self.keeping = None
         self.beating = None
-        self.note: Note | None = None
+        self.note: RunningNote | None = None
         self.ended: asyncio.Future[int] = asyncio.get_running_loop().create_future()
         self.told: list[Frame] = []
         self.signals: list[signal.Signals] = []
 
-    def look(self) -> Change | None:
+    def look(self) -> ProcessChange | None:
         return None
 
     def tell(self, frame: Frame) -> None:
@@ -68,9 +69,12 @@ class Family:
         self.hear: Hear | None = None
         monkeypatch.setattr(supervisor, "spawn", self._spawn)
         self.supervisor = Supervisor(
-            lambda number: ["worker", str(number)], processes=processes, clock=harness.clock,
-            connect=self._connect, **options,
-        )  # fmt: skip
+            lambda number: ["worker", str(number)],
+            processes=processes,
+            clock=harness.clock,
+            connect=self._connect,
+            **options,
+        )
         self.running = asyncio.create_task(self.supervisor.run())
 
     def _connect(self, url: str) -> tuple[Broker, State]:
@@ -83,15 +87,15 @@ class Family:
         self.hear = hear
         exit_code = self.upbringing(child)
         if exit_code is None:
-            await hear(cast("Ward", child), orders.Arrived("memory://here"))
-            await hear(cast("Ward", child), orders.Working())
+            await hear(cast("WorkerProcess", child), protocol.Arrived("memory://here"))
+            await hear(cast("WorkerProcess", child), protocol.Working())
         else:
             child.ended.set_result(exit_code)
         return child
 
     def work(self, child: Child) -> None:
         """What children are for."""
-        child.note = Note(f"w-{child.number}/{len(self.children)}")
+        child.note = RunningNote(f"w-{child.number}/{len(self.children)}")
 
     async def stop(self) -> int:
         self.supervisor.ask_to_stop()
@@ -180,7 +184,7 @@ async def test_what_a_dead_child_held_is_returned_counted_and_told(
     one = family()
     await asyncio.sleep(0.01)
     lease = await harness.leased("w-1/1", seconds=600)
-    one.children[0].note = Note("w-1/1", (lease.id,), 3)
+    one.children[0].note = RunningNote("w-1/1", (lease.id,), 3)
     one.children[0].ended.set_result(-9)
     await asyncio.sleep(0.05)
     record = await harness.record(lease.id)
@@ -201,7 +205,7 @@ async def test_while_the_broker_is_away_the_next_child_starts_and_the_return_is_
     one = family()
     await asyncio.sleep(0.01)
     lease = await harness.leased("w-1/1", seconds=600)
-    one.children[0].note = Note("w-1/1", (lease.id,))
+    one.children[0].note = RunningNote("w-1/1", (lease.id,))
     one.wire.away()
     one.children[0].ended.set_result(-9)
     await asyncio.sleep(10)
@@ -233,6 +237,34 @@ async def test_a_clean_end_is_no_crash_and_where_all_is_done_nobody_takes_its_pl
     assert len(one.children) == 1
 
 
+async def test_a_child_that_an_operator_had_leave_is_not_replaced(
+    family: Make, harness: Harness, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO)
+    reasons = ("drained by alice (dashboard)", "stopped by bob")
+    two = family(2)
+    await asyncio.sleep(0.01)
+    for place, (left, child) in enumerate(zip(reasons, two.children, strict=True)):
+        assert two.hear is not None
+        await two.hear(cast("Any", child), protocol.Farewell({}, {}, left))
+        child.ended.set_result(0)
+        await asyncio.sleep(60)
+        assert two.running.done() == bool(place)
+    assert await two.running == 0
+    assert len(two.children) == 2
+    assert "process 1 (pid 1001) was drained by alice (dashboard); it is not replaced" in caplog.text
+
+
+async def test_a_child_that_dies_while_it_drains_is_replaced(family: Make, harness: Harness) -> None:
+    """It has not said farewell: what it was asked is not known here, and nobody sees to its messages."""
+    one = family()
+    await asyncio.sleep(0.01)
+    one.children[0].ended.set_result(-9)
+    await asyncio.sleep(60)
+    assert len(one.children) == 2
+    assert await one.stop() == 0
+
+
 async def test_the_first_word_asks_and_the_second_hurries_and_who_does_not_obey_is_killed(
     family: Make, harness: Harness
 ) -> None:
@@ -243,7 +275,7 @@ async def test_the_first_word_asks_and_the_second_hurries_and_who_does_not_obey_
     await asyncio.sleep(3600)
     assert not two.running.done(), "however long the grace is"
     two.supervisor.ask_to_stop()
-    assert [child.told for child in two.children] == [[orders.Hurry()], [orders.Hurry()]]
+    assert [child.told for child in two.children] == [[protocol.Hurry()], [protocol.Hurry()]]
     two.children[0].ended.set_result(0)
     await asyncio.sleep(supervisor.HURRY_SECONDS + 1)
     assert await two.running == 0
@@ -264,7 +296,7 @@ async def test_what_the_children_did_is_added_up(family: Make, harness: Harness)
     await asyncio.sleep(0.01)
     assert two.hear is not None
     for child in two.children:
-        await two.hear(cast("Ward", child), orders.Farewell({"completed": 2}, {"worker_stopping": 1}))
+        await two.hear(cast("WorkerProcess", child), protocol.Farewell({"completed": 2}, {"worker_stopping": 1}))
     await two.stop()
     assert two.supervisor.counts == {"completed": 4}
     assert two.supervisor.given_back == {"worker_stopping": 2}

@@ -5,12 +5,12 @@ from typing import Any
 
 import pytest
 
+from tenure.client.statistics import Survey, newest, survey
 from tenure.event import Event, EventKind
-from tenure.runtime.sweeper import Sweeper
+from tenure.runtime.background.sweeper import Sweeper
 from tenure.sample import Ended, Sample
-from tenure.survey import Survey, newest, survey
 from tenure.testing.harness import QUEUE, Harness
-from tenure.timing.figures import Figures, Standing
+from tenure.timing.figures import Standing, TaskFigures
 from tenure.timing.scaling import Pace
 
 NOW = 1_000.0
@@ -33,7 +33,7 @@ async def _survey(harness: Harness, events: Sequence[Event], **more: Any) -> Sur
     return await survey(harness.state, since=more.pop("since", 0.0), **more)
 
 
-async def _work(harness: Harness, events: Sequence[Event], **more: Any) -> Figures:
+async def _work(harness: Harness, events: Sequence[Event], **more: Any) -> TaskFigures:
     found = await _survey(harness, events, **more)
     return next(figures for figures in found.figures if figures.task == "work")
 
@@ -126,7 +126,7 @@ async def test_samples_of_the_window_become_quantiles(harness: Harness) -> None:
 async def test_a_task_whose_policy_is_known_has_figures_before_its_first_run(harness: Harness) -> None:
     standing = Standing(30.0)
     found = await _survey(harness, [], standings={(QUEUE, "idle"): standing})
-    assert found.figures == (Figures(queue=QUEUE, task="idle", standing=standing),)
+    assert found.figures == (TaskFigures(queue=QUEUE, task="idle", standing=standing),)
     assert found.figures[0].deletion_failure_rate is None
 
 

@@ -11,10 +11,10 @@ import pytest
 from tenure import Context
 from tenure.clock import SYSTEM_CLOCK
 from tenure.message import MessageState
-from tenure.runtime.keeping import Keeping
-from tenure.runtime.orders import Entry, Hold
-from tenure.runtime.suspension import Suspension
-from tenure.runtime.wire import Frame
+from tenure.runtime.background.suspension import Suspension
+from tenure.runtime.processes.frames import Frame
+from tenure.runtime.supervisor.lease_keeper import LeaseKeeper
+from tenure.runtime.supervisor.protocol import EntrustedLease, Hold
 from tenure.testing.harness import Harness, NotApplicable
 from tenure.testing.virtual import VirtualClock
 from tenure.testing.wire import Wire
@@ -110,9 +110,9 @@ async def test_a_process_that_is_stopped_between_two_reads_was_not_suspended(
 async def test_the_supervisor_renews_the_leases_that_it_keeps(harness: Harness) -> None:
     wire = Wire(harness.broker, harness.state)
     told: list[Frame] = []
-    keeping = Keeping(wire.broker, wire.state.ledger, harness.clock, told.append)
+    keeping = LeaseKeeper(wire.broker, wire.state.ledger, harness.clock, told.append)
     running = asyncio.create_task(keeping.run())
-    keeping.hear(Hold([Entry(1, await harness.leased(harness.stranger()), None)]))
+    keeping.hear(Hold([EntrustedLease(1, await harness.leased(harness.stranger()), None)]))
     await asyncio.sleep(2)
     assert "broker.touch" not in wire.said
     harness.clock.suspend(600.0)

@@ -13,7 +13,7 @@ from tenure.adapters import memory
 from tenure.broker import Broker, SweepRequest, Swept
 from tenure.event import EventKind
 from tenure.message import MessageState
-from tenure.runtime.sweeper import Sweeper, events_of_return
+from tenure.runtime.background.sweeper import Sweeper, events_of_return
 from tenure.testing.harness import Harness
 from tenure.testing.wire import Wire
 
@@ -200,7 +200,7 @@ async def test_a_silent_worker_that_holds_nothing_is_taken_off_and_told_of_as_si
     await asyncio.sleep(62)
     assert await harness.living() == [me.id]
     (told,) = caplog.messages
-    assert f"{silent.id} was not heard for 60 s and holds nothing" in told
+    assert f"{silent.id} has been silent for 60 s and holds nothing" in told
     assert bench.events == []
     task.cancel()
 
@@ -433,7 +433,9 @@ def test_what_was_returned_is_told_queue_by_queue() -> None:
     )
     events = events_of_return(swept, 7.0, "scheduler")
     assert [(event.kind.value, event.queue, event.data["ids"], event.data["dlq_count"]) for event in events] == [
-        ("requeue", "mail", ["a", "c"], 1), ("requeue", "other", ["b"], 0),
-        ("move_to_dlq", "mail", ["d"], 1), ("move_to_dlq", "last", ["e"], 1),
-    ]  # fmt: skip
+        ("requeue", "mail", ["a", "c"], 1),
+        ("requeue", "other", ["b"], 0),
+        ("move_to_dlq", "mail", ["d"], 1),
+        ("move_to_dlq", "last", ["e"], 1),
+    ]
     assert sum(event.data["count"] for event in events) == 5

@@ -6,8 +6,8 @@ from typing import Any, cast
 import pytest
 
 from tenure.errors import BrokerUnavailable
-from tenure.runtime.statistics import Statistics
-from tenure.runtime.tallying import MOST_WAITING, Tallying
+from tenure.runtime.background.statistics import Statistics
+from tenure.runtime.background.tallying import MOST_WAITING, Tallying
 from tenure.state import Journal
 from tenure.tally import TEN_SECONDS, Tally
 from tenure.testing.harness import QUEUE, Harness

@@ -7,7 +7,7 @@ import pytest
 
 from tenure import BadArgument, Tenure
 from tenure.errors import BadTask, PayloadInvalid
-from tenure.task import RunsIn, policy_from
+from tenure.tasks.task import RunsIn, policy_from
 
 
 def plain() -> None:

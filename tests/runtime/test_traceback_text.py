@@ -4,7 +4,7 @@ import textwrap
 
 import pytest
 
-from tenure.traceback_text import shorten, shorten_lines, without_library_frames
+from tenure.text.traceback_text import shorten, shorten_lines, without_library_frames
 
 LIBRARY = "/app/.venv/lib/python3.11/site-packages"
 
@@ -21,8 +21,11 @@ def test_frames_of_libraries_are_left_out_and_counted() -> None:
     text = trace("/app/jobs.py", f"{LIBRARY}/requests/api.py", "/usr/lib/python3.11/ssl.py", "/app/hooks.py")
     assert without_library_frames(text) == (
         "Traceback (most recent call last):\n"
-        + frame("/app/jobs.py") + "  … 2 frames of libraries\n" + frame("/app/hooks.py") + "OSError: no route\n"
-    )  # fmt: skip
+        + frame("/app/jobs.py")
+        + "  … 2 frames of libraries\n"
+        + frame("/app/hooks.py")
+        + "OSError: no route\n"
+    )
 
 
 def test_frames_before_the_error_line_are_left_out_too() -> None:

@@ -7,12 +7,12 @@ import msgspec
 import pytest
 
 from tenure import Reject, Retry, Snooze
-from tenure.errors import PayloadInvalid
-from tenure.given import LONGEST_SECONDS
+from tenure.errors import PayloadInvalid, WebhookRefused
 from tenure.message import Message, Overrides
 from tenure.retry import RetryPolicy
-from tenure.runtime.judging import TEXT_LIMIT, TRACEBACK_LIMIT, judge_error, judge_failure, judge_snooze
-from tenure.task import Policy
+from tenure.rules.arguments import LONGEST_SECONDS
+from tenure.runtime.verdicts import TEXT_LIMIT, TRACEBACK_LIMIT, judge_error, judge_failure, judge_snooze
+from tenure.tasks.task import Policy
 from tenure.timing.policy import LeasePolicy
 from tenure.verdict import Dead, Reason, Retried, Snoozed
 
@@ -37,6 +37,10 @@ def test_an_error_is_tried_again_after_the_backoff() -> None:
     assert verdict.after_seconds == 2.0
     assert (verdict.reason.code, verdict.reason.text) == ("error", "OSError: disk on fire")
     assert verdict.reason.traceback.endswith("OSError: disk on fire\n")
+
+
+def test_a_webhook_that_was_refused_is_told_by_its_code() -> None:
+    assert reason_of(judge(WebhookRefused("no such endpoint"))).code == "webhook_refused"
 
 
 def test_an_errors_class_is_named_as_people_import_it() -> None:
@@ -212,7 +216,7 @@ def test_a_snooze_of_any_length_names_a_moment(after: float | timedelta, seconds
 
 
 def test_a_snooze_that_names_no_moment_is_refused() -> None:
-    with pytest.raises(ValueError, match=r"Snooze\(after=inf\) names no moment"):
+    with pytest.raises(ValueError, match=r"Snooze\(after=inf\) must be a finite number of seconds"):
         Snooze(after=float("inf"))
 
 

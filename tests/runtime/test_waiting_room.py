@@ -9,15 +9,15 @@ from typing import Any
 import pytest
 
 from tenure import Tenure
+from tenure.client.operator import Operator
 from tenure.event import Event
 from tenure.lease import Lease
 from tenure.message import Counters, MessageState
-from tenure.operating import Operator
 from tenure.runtime.delivery import Delivery
-from tenure.runtime.quota import ROOM_SECONDS
-from tenure.runtime.room import Room
-from tenure.runtime.slots import Slots
-from tenure.task import Task
+from tenure.runtime.path.quota import ROOM_SECONDS
+from tenure.runtime.path.slots import Slots
+from tenure.runtime.path.waiting_room import WaitingRoom
+from tenure.tasks.task import Task
 from tenure.testing.harness import QUEUE, Harness
 from tenure.testing.virtual import VirtualClock
 from tenure.testing.workers import Actor, Stage
@@ -32,7 +32,7 @@ class Bench:
     def __init__(self, clock: VirtualClock, slots: int) -> None:
         self.clock = clock
         self.slots = Slots(slots)
-        self.room = Room(clock, self.slots)
+        self.room = WaitingRoom(clock, self.slots)
         self.free: list[Delivery] = []
         self.tired: list[tuple[Delivery, Returned]] = []
         self.room.on_free = self.free.append
@@ -242,7 +242,7 @@ async def test_after_its_worker_is_killed_it_does_not_run_there(harness: Harness
 
 async def test_a_second_delivery_of_one_that_waits_is_not_run_beside_it(harness: Harness) -> None:
     async with one_waits(harness) as (_, actor, _, id):
-        assert actor.worker._path.is_running(id)
+        assert actor.worker._path.holding.is_running(id)
 
 
 @pytest.mark.parametrize("slots", [4, 10])

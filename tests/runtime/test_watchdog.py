@@ -6,9 +6,9 @@ import time
 
 import pytest
 
-from tenure.runtime import watchdog as module
-from tenure.runtime.sideloop import OwnThread
-from tenure.runtime.watchdog import Watchdog
+from tenure.runtime.background import watchdog as module
+from tenure.runtime.background.side_thread import OwnThread
+from tenure.runtime.background.watchdog import Watchdog
 
 pytestmark = pytest.mark.real_time
 
@@ -67,3 +67,23 @@ async def test_a_loop_that_moves_is_not_told(monkeypatch: pytest.MonkeyPatch) ->
         await asyncio.sleep(0.02)
     await side.stop()
     assert told == []
+
+
+async def test_a_standstill_is_told_also_between_two_looks() -> None:
+    """The GIL may be lost at any line of the watchdog, not only while it sleeps."""
+    told, holds = list[tuple[float, str]](), [0.4]
+    is_told = asyncio.Event()
+    loop = asyncio.get_running_loop()
+
+    def tell(seconds: float, stack: str) -> None:
+        told.append((seconds, stack))
+        loop.call_soon_threadsafe(is_told.set)
+
+    watchdog = Watchdog(loop, tell, on_look=lambda: time.sleep(holds.pop()) if holds else None)
+    side = OwnThread("side")
+    await side.start([watchdog.run])
+    async with asyncio.timeout(30.0):
+        await is_told.wait()
+    await side.stop()
+    assert told[0][0] >= 0.3
+    assert told[0][1] == ""

@@ -11,7 +11,7 @@ from tenure import BrokerUnavailable, Context, Event, Tenure
 from tenure.message import MessageState
 from tenure.probe import SYSTEM_PROBE
 from tenure.runtime.stopping import HURRY_SECONDS
-from tenure.schedule import schedule_from
+from tenure.tasks.schedule import schedule_from
 from tenure.testing.harness import Harness
 from tenure.testing.virtual import VirtualClock
 from tenure.testing.wire import Wire
@@ -51,7 +51,8 @@ async def test_asked_a_second_time_a_lifespan_that_hangs_is_cancelled_at_once(
     await asyncio.sleep(10)
     assert not running.done()
     worker.ask_to_stop()
-    await asyncio.wait_for(running, 0.1)
+    async with asyncio.timeout(0.1):
+        await running
     assert [record.levelname for record in caplog.records if "lifespan" in record.getMessage()] == ["ERROR"]
 
 

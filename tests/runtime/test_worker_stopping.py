@@ -7,7 +7,9 @@ import pytest
 
 from tenure import Tenure
 from tenure.broker import RETIRE_BATCH
+from tenure.key_value import name_of
 from tenure.message import MessageState
+from tenure.notice import Post, PostKind
 from tenure.testing.harness import Harness
 from tenure.testing.virtual import VirtualClock
 from tenure.testing.workers import Stage
@@ -70,7 +72,7 @@ async def test_whoever_cannot_say_goodbye_ends_all_the_same(harness: Harness, ca
         actor.wire.away("roster.*")
         async with asyncio.timeout(1):
             await stage.stop(actor)
-        assert "could not say goodbye" in caplog.text
+        assert "could not sign off" in caplog.text
         assert len(asyncio.all_tasks()) == 1
 
 
@@ -170,3 +172,22 @@ async def test_an_abandoned_worker_settles_nothing_and_says_no_goodbye(harness: 
         await asyncio.sleep(1)
         assert (await harness.record(id)).owner == actor.worker.owner_id
         assert actor.worker.owner_id in await harness.living()
+
+
+@pytest.mark.parametrize("kind", [PostKind.DRAIN_WORKER, PostKind.STOP_WORKER])
+async def test_a_worker_that_an_operator_has_leave_while_it_starts_leaves(kind: PostKind) -> None:
+    """Also one beside other code, where nobody waits for `asked_to_stop`. Its board is read in another thread."""
+    app = Tenure("memory://")
+
+    @app.task
+    async def work() -> None: ...
+
+    async with app:
+        worker = app.worker()
+        await app.state.board.post(Post(kind=kind, name=name_of(worker.owner_id), at=app.state.wall(), by="alice"))
+        async with worker:
+            assert worker.leaving.endswith("by alice")
+            tries = 0
+            while await app.state.roster.members() and (tries := tries + 1) < 500:  # noqa: ASYNC110 - no event tells it
+                await asyncio.sleep(0.01)
+            assert tries < 500, "it stays"

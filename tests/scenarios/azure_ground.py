@@ -4,11 +4,13 @@ Nobody holds a lock there, so a process may be frozen at any moment.
 """
 
 import os
+from contextlib import suppress
 from typing import Any
 
 from azure.core.credentials import AzureNamedKeyCredential
-from azure.core.exceptions import ResourceNotFoundError
+from azure.core.exceptions import ResourceExistsError, ResourceNotFoundError
 from azure.data.tables import TableClient
+from azure.storage.queue import QueueClient
 from tests.servers.azure import ACCOUNT, KEY, shared_azure
 
 from .process import Process
@@ -34,6 +36,13 @@ class AzureGround:
     def url_of_processes(self, options: str) -> str:
         """By the detours, if there are any."""
         return self._server.url(self._prefix, *([options] if options else []), **self.detours)
+
+    def put_plain(self, queue: str, text: str) -> None:
+        """Send a text as a producer does that never heard of Tenure."""
+        with QueueClient(self._server.endpoint("queue"), f"{self._prefix}-{queue}", credential=KEY) as client:
+            with suppress(ResourceExistsError):
+                client.create_queue()
+            client.send_message(text, time_to_live=-1)
 
     @property
     def ports(self) -> dict[str, int]:

@@ -18,6 +18,8 @@ class Figures(msgspec.Struct, kw_only=True):
     late: int = 0
     overlaps: int = 0
     slowest_return: float = 0.0
+    #: Those that fired; each is explained by a fault of its scenario.
+    alerts: list[str] = []
 
     def append_to(self, file: Path) -> None:
         """Add a line."""
@@ -34,7 +36,7 @@ class Figures(msgspec.Struct, kw_only=True):
         return (
             f"{self.scenarios} scenarios, {self.messages:,} messages, {self.kills} kills: {self.lost} lost, "
             f"{self.twice} effects twice, {self.late} late settles, {self.overlaps} overlaps; "
-            f"slowest return {self.slowest_return:.2f} s"
+            f"slowest return {self.slowest_return:.2f} s; alerts: {', '.join(self.alerts) or 'none'}"
         )
 
 
@@ -44,5 +46,6 @@ def total(lines: Iterable[Figures]) -> Figures:
     for one in lines:
         for name in ("scenarios", "messages", "kills", "lost", "twice", "late", "overlaps"):
             setattr(sums, name, getattr(sums, name) + getattr(one, name))
+        sums.alerts = sorted({*sums.alerts, *one.alerts})
         sums.slowest_return = max(sums.slowest_return, one.slowest_return)
     return sums

@@ -17,6 +17,7 @@ from .azure_ground import AzureGround
 from .process import Process
 from .redis_ground import RedisGround, Servers
 from .sqlite_ground import SQLiteGround
+from .sqs_ground import SqsGround
 
 __all__ = [
     "EVERYWHERE",
@@ -94,13 +95,15 @@ def on_each(name: str, values: Mapping[str, Sequence[Any]], *, own: bool = False
     return pytest.mark.parametrize(("ground", name), cases, indirect=["ground"], ids=ids)
 
 
-def make_ground(where: Where, folder: Path, servers: Servers) -> SQLiteGround | RedisGround | AzureGround:
+def make_ground(where: Where, folder: Path, servers: Servers) -> Ground:
     """The ground of one scenario, which keeps its files in `folder`."""
     match where:
         case Where("sqlite"):
             return SQLiteGround(folder)
         case Where("azurite"):
             return AzureGround()
+        case Where("sqs"):
+            return SqsGround()
         case Where("valkey9" | "redis62" | "redis70" as found, own):
             kind: Kind = found
             if own:

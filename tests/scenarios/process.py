@@ -31,9 +31,13 @@ class Process:
         self._log = log
         with log.open("wb") as output:
             self._popen = subprocess.Popen(
-                [*through, sys.executable, *words], cwd=TESTS, env=environment, stdin=subprocess.DEVNULL, stdout=output,
+                [*through, sys.executable, *words],
+                cwd=TESTS,
+                env=environment,
+                stdin=subprocess.DEVNULL,
+                stdout=output,
                 stderr=subprocess.STDOUT,
-            )  # fmt: skip
+            )
         self.pid = self._popen.pid
         #: Set when we killed it.
         self.killed_at: float | None = None

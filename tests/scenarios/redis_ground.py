@@ -10,7 +10,7 @@ from typing import Any
 from redis import Redis
 from tests.servers import Kind, RedisServer, start_redis
 
-from tenure.adapters.redis.naming import Names
+from tenure.adapters.redis.naming import RedisNames
 
 from .process import Process
 
@@ -41,7 +41,7 @@ class RedisGround:
     def __init__(self, server: RedisServer, prefix: str, *, own: bool = False) -> None:
         """`own`: the server belongs to this scenario, and ends with it."""
         self.server = server
-        self.names = Names(prefix, is_cluster=False)
+        self.names = RedisNames(prefix, is_cluster=False)
         #: Where processes connect to, if not to the server itself.
         self.detour: int | None = None
         self._prefix = prefix

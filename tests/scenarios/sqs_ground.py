@@ -46,6 +46,12 @@ class SqsGround:
             f"&prefix={self._name}-&table={self._name}{'&' if options else ''}{options}"
         )
 
+    def put_plain(self, queue: str, text: str) -> None:
+        """Send a text as a producer does that never heard of Tenure."""
+        sqs = boto3.client("sqs", region_name=_REGION, endpoint_url=self._queues.url)
+        url = sqs.create_queue(QueueName=f"{self._name}-{queue}")["QueueUrl"]
+        sqs.send_message(QueueUrl=url, MessageBody=text)
+
     def freeze(self, process: Process) -> None:
         """At any moment: nobody holds a lock."""
         process.freeze()

@@ -30,6 +30,7 @@ from tenure.query import Browsed, Query
 from tenure.record import Record
 from tenure.rules import presence
 
+from .alerts import raised, unexpected
 from .figures import Figures
 from .grounds import FIGURES, Ground, SQLiteGround
 from .process import Process
@@ -63,10 +64,12 @@ class Stage:
         self._slowest_return = 0.0
         self._durations: list[tuple[str, float, float]] = []
         self._last_words: tuple[Verdict, set[str]] | None = None
+        #: Alerts that fired by the end; in a soak.
+        self._alerts: set[str] = set()
 
     # -- setting up --------------------------------------------------------------------------------
 
-    def configure(self, *, options: str = "", process_options: str = "", **settings: float) -> None:
+    def configure(self, *, options: str = "", process_options: str = "", **settings: float | str) -> None:
         """Settings by their `TENURE_*` name in small letters.
 
         `options` go to the URL, as `name=value`; `process_options` to that of the processes alone.
@@ -161,10 +164,10 @@ class Stage:
         self.sent += [id for id in ids if id not in self.sent]
         return ids
 
-    def submit_many(self, task: str, payloads: Iterable[dict[str, Any]]) -> list[str]:
+    def submit_many(self, task: str, payloads: Iterable[dict[str, Any]], **options: Any) -> list[str]:
         """Send messages in one go; their ids."""
         bound = self.app.tasks[task]
-        handles = self.do(self.app.submit_many([bound.bind(**payload) for payload in payloads]))
+        handles = self.do(self.app.submit_many([bound.bind(**payload).having(**options) for payload in payloads]))
         ids = [handle.id for handle in handles]
         self.sent += ids
         return ids
@@ -247,8 +250,9 @@ class Stage:
 
     # -- the end -----------------------------------------------------------------------------------
 
-    def verdict(self, *, dead: Iterable[str] = (), unfinished: Iterable[str] = (),
-                may_overlap: Iterable[str] = ()) -> Verdict:  # fmt: skip
+    def verdict(
+        self, *, dead: Iterable[str] = (), unfinished: Iterable[str] = (), may_overlap: Iterable[str] = ()
+    ) -> Verdict:
         """Ask what every scenario must answer; fails with everything that is wrong.
 
         `dead` and `unfinished` must be exactly those messages; all others must be completed. Only the
@@ -257,6 +261,12 @@ class Stage:
         verdict = judge(self.records(), self.traces, self.processes, self.events())
         wrong = verdict.complaints(dead=set(dead), unfinished=set(unfinished), may_overlap=set(may_overlap))
         self._last_words = (verdict, set(may_overlap))
+        if FIGURES:
+            self._alerts = self.do(raised(self.app))
+            wrong += [
+                f"alert {name} fired for nothing"
+                for name in unexpected(self._alerts, os.environ["PYTEST_CURRENT_TEST"])
+            ]
         assert not wrong, "\n".join(wrong)
         return verdict
 
@@ -287,6 +297,7 @@ class Stage:
             late=len(verdict.late) if verdict else 0,
             overlaps=len(set(verdict.overlaps) - may_overlap) if verdict else 0,
             slowest_return=self._slowest_return,
+            alerts=sorted(self._alerts),
         )
 
     def close(self) -> None:

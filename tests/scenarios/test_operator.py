@@ -52,7 +52,7 @@ def test_a_thread_that_is_cancelled_ends_when_it_ends_and_its_result_is_refused(
 @on("sqlite", "valkey9")
 def test_a_paused_queue_is_left_alone_by_every_worker_until_it_is_resumed(stage: Stage) -> None:
     first = stage.worker()
-    operator = stage.app._door.operator(by="test")
+    operator = stage.app._client.operator(by="test")
     assert stage.do(operator.pause(stage.app.queue)) is True
     stage.until(lambda: " was paused" in first.said, "the worker says so")
     ids = stage.submit("nap", {"seconds": 0}, count=20)

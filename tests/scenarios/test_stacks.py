@@ -157,7 +157,9 @@ def test_a_worker_that_stands_still_is_a_clear_error_and_answers_when_it_goes_on
     stage.until_started(1)
     stage.freeze(worker)
     try:
-        with pytest.raises(StackUnanswered, match=rf"did not say within 4 s .* of {id} .*process {worker.pid} on"):
+        with pytest.raises(
+            StackUnanswered, match=rf"did not report the stack of {id} within 4 s.*process {worker.pid} on"
+        ):
             stage.do(stage.app.operate.stack(id, wait=4.0))
     finally:
         worker.resume()

@@ -17,7 +17,7 @@ from pathlib import Path
 import msgspec
 
 from tenure.clock import SYSTEM_CLOCK
-from tenure.context import Context, SyncContext
+from tenure.tasks.context import Context, SyncContext
 
 AnyContext = Context | SyncContext
 

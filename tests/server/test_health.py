@@ -49,7 +49,7 @@ async def test_while_the_store_is_away_it_is_alive_and_not_ready(
             for name in ("read", "take_turn"):
                 patch.setattr(app.state.board, name, away)
             await asyncio.sleep(60)
-            assert await ready(client) == (503, ["the store does not answer", "the sweep is late"])
+            assert await ready(client) == (503, ["the store does not answer", "no sweep has run for 10 s"])
             assert "10.0.0.5" not in (await client.get("/readyz")).text
             assert (await client.get("/livez")).status_code == 200
         await asyncio.sleep(60)

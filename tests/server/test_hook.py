@@ -50,7 +50,7 @@ async def test_a_hook_that_answers_nonsense_lets_nobody_in(
     async with serving(Tenure("memory://", clock=virtual_clock), authenticate=lambda _: wrong) as (_, client):
         response = await client.get("/api/v1/tokens")
         assert (response.status_code, response.json()["code"]) == (500, "internal")
-    assert "it returns a Principal or None" in caplog.text
+    assert "it must return a Principal or None" in caplog.text
 
 
 async def test_a_hook_that_fails_lets_nobody_in(virtual_clock: VirtualClock) -> None:

@@ -68,7 +68,7 @@ def test_what_is_wrong_is_one_line_with_what_to_do(tenure: Run, folder: Path) ->
         port = str(taken.getsockname()[1])
         for words, code, remedy in (
             (["jobs:app", "--port", port], "port_in_use", "--port"),
-            ([URL], "store_missing", "--create"),
+            ([URL, "--port", "0"], "store_missing", "--create"),
             (["jobs:app", "--host", "0.0.0.0", "--port", "0"], "unprotected", "tenure token create"),  # noqa: S104
             (["jobs:app", "--host", "nowhere.invalid", "--port", "0"], "configuration", "127.0.0.1"),
             (["jobs:nothing"], "bad_target", "jobs:app"),

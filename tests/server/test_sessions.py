@@ -146,8 +146,8 @@ async def test_a_base_path_is_the_cookies_path(virtual_clock: VirtualClock) -> N
 
 
 async def test_a_secret_of_the_environment_signs_too(virtual_clock: VirtualClock) -> None:
+    from tenure.client.signing import KIND
     from tenure.config import Settings
-    from tenure.server.secret import KIND
 
     app = Tenure("memory://", clock=virtual_clock, settings=Settings(secret_key="k" * 32))
     async with serving(app) as (served, client):

@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from tenure.errors import BrokerUnavailable
-from tenure.server.shared_reading import LONG_SECONDS, SHARE, SharedReading
+from tenure.server.shared_reading import LONG_SECONDS, SHARE, STALE_SECONDS, SharedReading
 from tenure.testing.virtual import VirtualClock
 
 
@@ -51,6 +51,32 @@ async def test_nobody_waits_for_a_long_reading_while_there_is_a_recent_one(virtu
     assert 5 <= store.reads <= 40 / (0.5 * SHARE) + 2, "looking takes a tenth of the time"
 
 
+async def test_a_reading_that_was_quick_and_now_is_slow_holds_nobody_up(virtual_clock: VirtualClock) -> None:
+    store, waited = Store(LONG_SECONDS / 10), []
+    shared = SharedReading(store.read, virtual_clock)
+    assert await shared.recent() == 1
+    store.takes = 0.5  # as when the machine is busy with something else
+    for _ in range(20):
+        began = virtual_clock.monotonic()
+        assert await shared.recent() <= 2
+        waited.append(virtual_clock.monotonic() - began)
+        await asyncio.sleep(0.05)
+    assert max(waited) <= LONG_SECONDS + 1e-6
+    assert store.reads == 2, "the reading went on, and is good for as long as it took ten times"
+
+
+async def test_a_reading_that_hangs_is_told_once_what_was_read_is_too_old(virtual_clock: VirtualClock) -> None:
+    store = Store(LONG_SECONDS / 10)
+    shared = SharedReading(store.read, virtual_clock)
+    await shared.recent()
+    store.takes = 60.0
+    assert await shared.recent() == 1
+    await asyncio.sleep(STALE_SECONDS + 0.1)
+    began = virtual_clock.monotonic()
+    assert await shared.recent() == 2
+    assert virtual_clock.monotonic() - began > 50
+
+
 async def test_what_nobody_asked_for_lately_is_read_anew_first(virtual_clock: VirtualClock) -> None:
     store = Store(0.5)
     shared = SharedReading(store.read, virtual_clock)
@@ -75,3 +101,18 @@ async def test_an_outage_is_told_once_what_was_read_is_too_old(virtual_clock: Vi
         await shared.recent()
     store.is_away = False
     assert await shared.recent() == 2
+
+
+async def test_who_asks_after_a_change_gets_what_was_read_after_it(virtual_clock: VirtualClock) -> None:
+    store = Store(0.5)
+    shared = SharedReading(store.read, virtual_clock)
+    await shared.recent()
+    shared.outdate()
+    assert await shared.recent() == 2, "also where an older one would do"
+    await asyncio.sleep(SHARE * 0.5)
+    assert await shared.recent() == 2
+    await asyncio.sleep(0.1)  # a reading goes on, and may have looked already
+    shared.outdate()
+    assert await shared.recent() == 4
+    assert await shared.recent() == 4, "the reading of before is not kept"
+    assert store.reads == 4

@@ -148,8 +148,11 @@ async def test_nobody_gives_away_what_they_do_not_have(virtual_clock: VirtualClo
         bound = await new_token(served, queues=["acme-*"])
         reader = await new_token(served, AccessScope.READ)
         for token, scopes, status in (
-            (admin, ["read"], 201), (admin, ["operate"], 403), (bound, ["read"], 403), (reader, ["read"], 403)
-        ):  # fmt: skip
+            (admin, ["read"], 201),
+            (admin, ["operate"], 403),
+            (bound, ["read"], 403),
+            (reader, ["read"], 403),
+        ):
             wanted = {"name": "x", "scopes": scopes}
             assert (await client.post(TOKENS, json=wanted, headers=bearer(token))).status_code == status
         assert (await client.get(TOKENS, headers=bearer(bound))).status_code == 403

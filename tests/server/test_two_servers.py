@@ -98,7 +98,8 @@ async def test_who_asks_the_other_server_notices_nothing_when_one_is_killed(kind
                 await until_read(follower, 20)
                 before = len(statuses)
                 first.send(signal.SIGKILL)
-                await asyncio.wait_for(following, SOON)
+                async with asyncio.timeout(SOON):
+                    await following
                 await append(app, names[20:40])  # while it follows nobody
                 following = asyncio.create_task(follower.follow(str(two.base_url)))
                 await append(app, names[40:])

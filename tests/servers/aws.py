@@ -39,8 +39,10 @@ class AwsServer:
         self.port = port
         self._process = subprocess.Popen(
             command(words),
-            stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-        )  # fmt: skip
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
         atexit.register(self.kill)
         try:
             until(lambda: self._answers() or self._process.poll() is not None, f"{kind} answers on port {port}")

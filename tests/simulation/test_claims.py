@@ -4,8 +4,8 @@ from functools import cache
 
 import pytest
 
-from tenure.simulation.crew import scaling_of
 from tenure.simulation.durations import drawn
+from tenure.simulation.fleet import scaling_of
 from tenure.simulation.policy import policy_of
 from tenure.simulation.result import Result
 from tenure.simulation.running import simulate

@@ -69,7 +69,7 @@ def test_bad_lines_of_a_csv_are_told_by_their_numbers() -> None:
     works, bad = read_csv(["seconds\n", "1\n", "fast\n", "-3\n", "2,big\n", "1,2,3\n", "nan\n", "4\n"])
     assert [work.seconds for work in works] == [1.0, 4.0]
     assert [line.number for line in bad] == [3, 4, 5, 6, 7]
-    assert "'fast' is no number of seconds" in bad[0].why
+    assert "'fast' is not a number of seconds" in bad[0].why
 
 
 def test_recorded_runs_are_replayed_in_their_order_unless_another_number_is_asked_for() -> None:

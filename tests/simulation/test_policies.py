@@ -77,7 +77,7 @@ def test_a_size_makes_the_learned_lease_long_enough_from_the_first_run_on() -> N
 
 def test_a_policy_that_gets_nowhere_is_given_up_and_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
     from tenure.simulation import scenario as limits
-    from tenure.simulation.crew import scaling_of
+    from tenure.simulation.fleet import scaling_of
 
     monkeypatch.setattr(limits, "_DAY", 3600.0)
     # Everything runs, nothing waits, so all workers are taken away before any run is over: again and again.

@@ -3,8 +3,8 @@
 import pytest
 
 from tenure.errors import BadArgument
-from tenure.simulation.crew import scaling_of
-from tenure.simulation.policy import USUAL, Kind, policy_of
+from tenure.simulation.fleet import scaling_of
+from tenure.simulation.policy import USUAL, PolicyKind, policy_of
 from tenure.simulation.pricing import pricing_of
 
 
@@ -18,10 +18,10 @@ def test_a_policy_is_called_as_it_is_written() -> None:
 def test_only_a_loop_of_ones_own_has_no_ledger_and_only_the_heartbeat_beats() -> None:
     each = {
         kind: policy_of(text)
-        for kind, text in zip(Kind, ("fixed:1", "extended:9:6:2", "heartbeat", "learned", "lease:9"), strict=True)
+        for kind, text in zip(PolicyKind, ("fixed:1", "extended:9:6:2", "heartbeat", "learned", "lease:9"), strict=True)
     }
-    assert [kind for kind, policy in each.items() if not policy.has_ledger] == [Kind.FIXED, Kind.EXTENDED]
-    assert [kind for kind, policy in each.items() if policy.beats] == [Kind.HEARTBEAT]
+    assert [kind for kind, policy in each.items() if not policy.has_ledger] == [PolicyKind.FIXED, PolicyKind.EXTENDED]
+    assert [kind for kind, policy in each.items() if policy.beats] == [PolicyKind.HEARTBEAT]
 
 
 @pytest.mark.parametrize(

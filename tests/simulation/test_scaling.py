@@ -1,7 +1,7 @@
 """Workers that come and go: what runs is part of the work, whoever forgets it stops workers too early."""
 
-from tenure.simulation.crew import scaling_of
 from tenure.simulation.durations import drawn
+from tenure.simulation.fleet import scaling_of
 from tenure.simulation.policy import policy_of
 from tenure.simulation.result import Result
 from tenure.simulation.running import simulate

@@ -7,9 +7,9 @@ import msgspec
 import pytest
 
 from tenure.simulation.bars import WIDTH, bar, bars
-from tenure.simulation.chart import Scale
-from tenure.simulation.crew import scaling_of
+from tenure.simulation.chart import ChartScale
 from tenure.simulation.durations import drawn
+from tenure.simulation.fleet import scaling_of
 from tenure.simulation.measure import MEASURES, measures_for, share, span
 from tenure.simulation.policy import policy_of
 from tenure.simulation.pricing import pricing_of
@@ -43,8 +43,12 @@ def test_quantiles_are_values_that_were_seen() -> None:
 
 def test_none_is_a_dash_and_a_little_is_not_nothing() -> None:
     assert (share(None), share(0.0), share(0.00001), share(0.0123), share(0.5)) == (
-        "–", "0.00 %", "<0.01 %", "1.23 %", "50.0 %",
-    )  # fmt: skip
+        "–",
+        "0.00 %",
+        "<0.01 %",
+        "1.23 %",
+        "50.0 %",
+    )
     assert [span(seconds) for seconds in (None, 1.25, 61, 600, 6420, 9000, 9e5)] == [
         "–", "1.2 s", "61 s", "10.0 min", "107 min", "2.5 h", "10.4 d",
     ]  # fmt: skip
@@ -119,9 +123,9 @@ def test_a_long_description_has_as_many_lines_as_it_needs(results: list[Result])
 def test_charts_have_one_scale_and_a_column_without_an_end_is_cut(scaled: list[Result]) -> None:
     (ended,) = scaled
     stuck = msgspec.structs.replace(ended, policy="stuck", stuck=True, seconds=9 * ended.seconds)
-    scale = Scale.of([ended, stuck])
+    scale = ChartScale.of([ended, stuck])
     assert scale.seconds == ended.seconds
-    assert scale == Scale.of(scaled)
+    assert scale == ChartScale.of(scaled)
     text = svg([ended, stuck], PRICING, "t", "s")
     assert f"the first {span(ended.seconds)} of {span(stuck.seconds)}" in text
     assert text.count("the first") == 1

@@ -72,9 +72,7 @@ def test_a_plan_that_cannot_work_is_refused(extension: float, interval: float | 
         BeatPlan.of(extension, interval, math.inf)
 
 
-@given(
-    extension=st.floats(1, 5000), part=st.floats(0.05, 0.95), first=st.floats(1, 5000), limit=st.floats(60, 50_000)
-)  # fmt: skip
+@given(extension=st.floats(1, 5000), part=st.floats(0.05, 0.95), first=st.floats(1, 5000), limit=st.floats(60, 50_000))
 def test_a_lease_never_ends_between_beats_nor_gets_shorter(
     extension: float, part: float, first: float, limit: float
 ) -> None:

@@ -11,7 +11,7 @@ from azure.core import exceptions as azure
 from azure.storage.queue import StorageErrorCode
 from urllib3.exceptions import NewConnectionError
 
-from tenure.answer import AnswerKind, outcome_of_delete, read_answer, read_refusal
+from tenure.rules.cloud_errors import AnswerKind, outcome_of_delete, read_answer, read_refusal
 from tenure.settlement import Outcome
 
 
@@ -70,7 +70,7 @@ def _azure(code: object, status: int, kind: type[azure.HttpResponseError] = azur
         (Exception("Network error"), AnswerKind.PASSING),
     ],
     ids=lambda value: str(value)[:60] if isinstance(value, Exception) else value,
-)  # fmt: skip
+)
 def test_errors_are_read(error: Exception, kind: AnswerKind) -> None:
     answer = read_answer(error)
     assert answer.kind is kind

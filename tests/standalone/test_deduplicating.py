@@ -10,7 +10,7 @@ from azure.storage.blob import BlobServiceClient
 
 from tenure.errors import BadArgument, BrokerUnavailable, KeyConflict, LeaseLost
 from tenure.standalone import DeduplicationRecord, MessageDeduplicator, sync
-from tenure.standalone.steps import Call, Steps, run
+from tenure.standalone.steps import StepCall, Steps, run
 from tenure.standalone.stores import DynamoStore, Found, MemoryStore
 from tenure.testing.virtual import VirtualClock
 
@@ -163,7 +163,7 @@ class Away(MemoryStore):
 
     def _fail(self) -> Steps[None]:
         if self.is_away:
-            yield Call(self._raise)
+            yield StepCall(self._raise)
 
     def _raise(self) -> None:
         raise OSError("the store is away")
@@ -196,7 +196,7 @@ async def test_a_store_that_is_away_is_no_licence_to_run_twice() -> None:
     with pytest.raises(BrokerUnavailable, match="msg-1 was not begun"):
         async with dedup.once("msg-1"):
             pytest.fail("it was begun")
-    with pytest.raises(BrokerUnavailable, match="was not written down"):
+    with pytest.raises(BrokerUnavailable, match="was not recorded"):
         await dedup.mark_processed("msg-1")
     assert dedup.get_stats()["store_failures"] == 3
 
@@ -255,7 +255,7 @@ class Restless(MemoryStore):
 
 async def test_what_could_not_be_written_down_is_told() -> None:
     dedup = MessageDeduplicator("x", store=Restless())
-    with pytest.raises(BrokerUnavailable, match="msg-1 was done, and that was not written down"):
+    with pytest.raises(BrokerUnavailable, match="msg-1 was done, but that was not recorded"):
         await dedup.mark_processed("msg-1")
     async with dedup.once("msg-1") as turn:
         assert turn.is_running, "nobody can say that it is ours"
@@ -277,7 +277,7 @@ async def test_the_error_of_the_handler_is_the_one_that_is_raised() -> None:
 
 
 async def test_bad_input_is_refused() -> None:
-    with pytest.raises(BadArgument, match="empty message id"):
+    with pytest.raises(BadArgument, match="a message id must not be empty"):
         await MessageDeduplicator("x").mark_processed("")
     number: Any = 17
     with pytest.raises(BadArgument, match="17 is not a message id"):
@@ -289,7 +289,7 @@ async def test_bad_input_is_refused() -> None:
             MessageDeduplicator("x", claim_seconds=seconds)
     table = boto3.resource("dynamodb", region_name="eu-west-1").Table("orders")
     for wrong_client in (table, boto3.client("sqs", region_name="eu-west-1"), None):
-        with pytest.raises(BadArgument, match="is no client of DynamoDB"):
+        with pytest.raises(BadArgument, match="is not a DynamoDB client"):
             DynamoStore(wrong_client, "orders")
     service = BlobServiceClient("http://127.0.0.1:1/account", credential="a2V5")
     with pytest.raises(BadArgument, match="get_container_client"):

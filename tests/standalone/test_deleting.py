@@ -22,7 +22,7 @@ from tenure.standalone import (
     sync,
     verify_message_deletion,
 )
-from tenure.standalone.steps import Call, run_async
+from tenure.standalone.steps import StepCall, run_async
 from tenure.testing.virtual import VirtualClock
 
 from .fake import storage_error
@@ -138,18 +138,18 @@ async def test_on_azure_a_receipt_without_its_message_is_refused(message: Any) -
 
 @pytest.mark.parametrize("client", [None, object(), MESSAGE, "queue"])
 async def test_what_is_no_client_is_refused_at_once(client: Any) -> None:
-    with pytest.raises(BadArgument, match="is no client of a queue"):
+    with pytest.raises(BadArgument, match="is not a queue client"):
         await delete_message_with_retry(client, MESSAGE)
-    with pytest.raises(BadArgument, match="is no client of a queue"):
+    with pytest.raises(BadArgument, match="is not a queue client"):
         await delete_message_with_retry(client, MESSAGE, queue_url="q")
 
 
 def test_a_client_of_another_service_is_refused() -> None:
     service = boto3.client("s3", region_name="eu-west-1")
-    with pytest.raises(BadArgument, match="is no client of a queue"):
+    with pytest.raises(BadArgument, match="is not a queue client"):
         sync.delete_message_with_retry(service, MESSAGE, queue_url="q")
     storage = QueueServiceClient("http://127.0.0.1:1/account", credential="a2V5")
-    with pytest.raises(BadArgument, match="is no client of a queue"):
+    with pytest.raises(BadArgument, match="is not a queue client"):
         sync.delete_message_with_retry(storage, MESSAGE)
     queue = storage.get_queue_client("queue")
     with pytest.raises(BadArgument, match="knows its queue"):
@@ -197,7 +197,7 @@ async def test_the_async_face_calls_a_sync_client_in_a_thread() -> None:
 
     async def answer() -> Any:
         def steps() -> Any:
-            return (yield Call(blocking))
+            return (yield StepCall(blocking))
 
         return await run_async(steps())
 

@@ -31,7 +31,7 @@ def aground(request: pytest.FixtureRequest) -> AbstractAsyncContextManager[Async
 def _heartbeat(ground: Ground, message: Any, interval: float = 0.1) -> VisibilityHeartbeat:
     return VisibilityHeartbeat(
         ground.client, message, visibility_timeout=30, heartbeat_interval=interval, **ground.words
-    )  # fmt: skip
+    )
 
 
 async def _seen(what: Callable[[], Any]) -> None:

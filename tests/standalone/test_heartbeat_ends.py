@@ -124,7 +124,7 @@ async def test_a_pause_that_is_none_is_refused(after: Any, virtual_clock: Virtua
         await release_message(client, MESSAGE, after, queue_url="q")
     async with VisibilityHeartbeat(
         client, MESSAGE, queue_url="q", visibility_timeout=30, clock=virtual_clock
-    ) as heartbeat:  # fmt: skip
+    ) as heartbeat:
         with pytest.raises(BadArgument, match=r"after=.*nothing was released"):
             await heartbeat.release(after=after)
     assert client.calls == []

@@ -6,7 +6,7 @@ import pytest
 
 from tenure.finding import Finding, Severity
 from tenure.timing.advice import IDS, advise
-from tenure.timing.figures import Durations, Figures, Standing
+from tenure.timing.figures import Durations, Standing, TaskFigures
 
 FIXED = Standing(100.0, is_renewed=False)
 RENEWED = Standing(30.0)
@@ -18,16 +18,16 @@ def _took(q99: float, *, q50: float | None = None, longest: float | None = None,
     )
 
 
-def _of(**figures: Any) -> Figures:
-    return Figures(queue="q", task="t", **figures)
+def _of(**figures: Any) -> TaskFigures:
+    return TaskFigures(queue="q", task="t", **figures)
 
 
-def _severities(figures: Figures) -> dict[str, Severity]:
+def _severities(figures: TaskFigures) -> dict[str, Severity]:
     assert {one.id for one in advise(figures)} <= IDS
     return {one.id: one.severity for one in advise(figures)}
 
 
-def _one(id: str, figures: Figures) -> Finding:
+def _one(id: str, figures: TaskFigures) -> Finding:
     (found,) = [one for one in advise(figures) if one.id == id]
     return found
 
@@ -137,7 +137,9 @@ def test_of_fewer_than_twenty_messages_a_duplicate_is_told_and_not_judged() -> N
 def test_one_duplicate_is_too_many_and_five_percent_are_critical(duplicates: int, severity: str) -> None:
     figures = _of(completed=1000 - duplicates, duplicates=duplicates)
     assert _severities(figures) == {"duplicates": severity}
-    assert f"{duplicates} of 1,000 came again" in _one("duplicates", figures).evidence
+    assert (
+        f"{duplicates} of 1,000 were delivered again after they were completed" in _one("duplicates", figures).evidence
+    )
 
 
 @pytest.mark.parametrize(
@@ -152,8 +154,10 @@ def test_what_came_back_is_told_apart_by_why() -> None:
     figures = _of(completed=80, retried=10, expired=4, crashed=6)
     assert figures.redelivered == 20
     assert _severities(figures) == {
-        "redelivered_crash": "critical", "redelivered_expiry": "warning", "redelivered_retry": "warning",
-    }  # fmt: skip
+        "redelivered_crash": "critical",
+        "redelivered_expiry": "warning",
+        "redelivered_retry": "warning",
+    }
     assert "6 came back because a worker or a process died (6.0 % of 100 deliveries)" in advise(figures)[0].evidence
 
 

@@ -5,7 +5,7 @@ import random
 
 import pytest
 
-from tenure.timing.fit import Fit, Line
+from tenure.timing.fit import Fit, FittedLine
 from tenure.timing.learned import Bounds, Choice, Learned
 from tenure.timing.policy import first_beat
 from tenure.timing.prior import Prior, prior_for
@@ -360,8 +360,8 @@ def test_many_sizes_take_no_more_memory_than_some() -> None:
 # --- the fit ----------------------------------------------------------------------------------------------
 
 
-def line_of(*runs: tuple[float, float]) -> Line:
-    fit, line = Fit(), Line(runs[0][1])
+def line_of(*runs: tuple[float, float]) -> FittedLine:
+    fit, line = Fit(), FittedLine(runs[0][1])
     for _ in range(6):  # as it is redrawn, it weighs by per cent more and more truly
         fit = Fit()
         fit.add_all([(size, seconds, 1.0) for size, seconds in runs], line)

@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from tenure.errors import BadArgument
+from tenure.limit import Limit
 from tenure.timing.scaling import Backlog, Pace, ScalingRules, compare, desired_workers, slots_needed, visible_only
 
 EVEN = Pace(6.0, 6.0, 100)
@@ -48,6 +49,37 @@ def test_there_is_never_a_slot_without_a_message() -> None:
     assert slots_needed(3, 1, Pace(3600.0, 3600.0, 1), 60.0) == 4
     assert slots_needed(3, 1, Pace(0.0, 0.0, 1), 60.0) == 1
     assert slots_needed(0, 0, EVEN, 60.0) == 0
+
+
+@pytest.mark.parametrize(
+    ("limit", "workers", "told"),
+    [
+        (Limit(running=25), 3, "; the queue's limit, 25 running, can use 25"),
+        (Limit(running=500), 10, "10 a worker"),
+        (Limit(per_second=2.5), 2, "; the queue's limit, 2.5/s, can use 15"),  # 2.5 a second, each for 6 s
+        (Limit(per_second=0.01), 1, "; the queue's limit, 36/h, can use 1"),
+        (Limit(running=3, per_second=100.0), 1, "; the queue's limit, 3 running, 100/s, can use 3"),
+        (Limit(per_second=1000.0), 10, "10 a worker"),
+    ],
+)
+def test_no_worker_is_asked_for_that_the_limit_of_the_queue_cannot_use(limit: Limit, workers: int, told: str) -> None:
+    rules = ScalingRules(target_age_seconds=60.0, slots=10, limit=limit)
+    both = compare(_backlog(1000), EVEN, rules)
+    assert both.desired.workers == both.visible_only.workers == workers
+    assert both.desired.why.endswith(told)
+
+
+def test_a_limit_that_was_lowered_stops_no_worker_that_is_busy() -> None:
+    rules = ScalingRules(slots=10, limit=Limit(running=5))
+    scale = desired_workers(_backlog(1000, 30), EVEN, rules)
+    assert scale.workers == 3
+    assert scale.why.endswith("1 would do, but what runs keeps 3 busy")
+
+
+def test_short_runs_may_start_together() -> None:
+    # 20 a second, of 10 ms each: one second's worth may begin at once.
+    rules = ScalingRules(target_age_seconds=1.0, slots=1, limit=Limit(per_second=20.0))
+    assert desired_workers(_backlog(100_000), Pace(0.01, 0.01, 9), rules).workers == 20
 
 
 def test_bounds_hold_and_are_told() -> None:

@@ -1,12 +1,12 @@
-"""Audit: reads Python source and says where a queue's messages can be lost, run twice or held for nobody.
+"""Audit: reads Python source and finds where messages can be lost, run twice or held without being worked on.
 
-Nothing is executed or imported: every word of it comes from the syntax tree. What cannot be known from there is not
-reported as wrong; a file that cannot be read is reported as not audited.
+Nothing is executed or imported: all of it comes from the syntax tree. What cannot be known from there is not reported
+as wrong; a file that cannot be read is reported as not audited.
 
     source → module → clients, queue calls, traces → rules → findings, less what comments ignore → report
 
 `auditing.py` puts these together; `catalogue.py` has the rules in words, `rules/` one file for each family of them.
-Faces: `tenure audit`, as a table, JSON or SARIF.
+Shown by `tenure audit`, as a table, JSON or SARIF.
 """
 
 from tenure.audit.auditing import audit, audit_source

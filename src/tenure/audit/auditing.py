@@ -1,6 +1,6 @@
 """The audit itself: files in, a report out. One file at a time; nothing a file contains can end it.
 
-Most files of a project never speak of a queue. They are parsed, so that a broken one is told, and no more.
+Most files of a project never speak of a queue. They are parsed, only so that a broken one is reported.
 """
 
 import ast
@@ -34,7 +34,7 @@ _WRITTEN = re.compile(rb"upload_blob|put_object|write_text|write_bytes|open\(")
 
 
 class FileReport(NamedTuple):
-    """What one file says."""
+    """The findings and queue operations of one file."""
 
     findings: list[Located]
     operations: list[Operation]

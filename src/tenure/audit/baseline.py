@@ -13,7 +13,7 @@ from tenure.audit.leases import (
     written,
 )
 from tenure.audit.module import Module
-from tenure.audit.queue_calls import POPS, SAFE_DELETERS, Kind, QueueCall, queue_calls
+from tenure.audit.queue_calls import POPS, SAFE_DELETERS, CallKind, QueueCall, queue_calls
 from tenure.audit.region import Text
 from tenure.audit.report import Operation
 
@@ -42,27 +42,27 @@ def _row(module: Module, text: Text, call: QueueCall, service: str | None) -> Op
 
 
 def _timeout(module: Module, call: QueueCall) -> tuple[float | None, str]:
-    if call.kind in (Kind.DELETE, Kind.SEND) or call.vendor == "redis":
+    if call.kind in (CallKind.DELETE, CallKind.SEND) or call.vendor == "redis":
         return None, "–"
     if call.timeout is None:
-        return None, "not known" if call.is_open else "0 s" if call.kind is Kind.EXTEND else "default"
+        return None, "not known" if call.is_open else "0 s" if call.kind is CallKind.EXTEND else "default"
     seconds = module.seconds(call.timeout)
     return seconds, f"{seconds:g} s" if seconds is not None else written(call.timeout, 32)
 
 
 def _recommendation(module: Module, call: QueueCall, service: str | None) -> str:  # noqa: PLR0911 - one a kind
     match call.kind:
-        case Kind.RECEIVE:
+        case CallKind.RECEIVE:
             return _lease(module, call, service)
-        case Kind.DELETE if call.vendor == "redis":
+        case CallKind.DELETE if call.vendor == "redis":
             return "after the work"
-        case Kind.DELETE:
+        case CallKind.DELETE:
             return "as it is" if call.verb in SAFE_DELETERS else "delete_message_with_retry"
-        case Kind.EXTEND if call.vendor == "redis":
-            return "check the owner first: XCLAIM takes from anybody"
-        case Kind.EXTEND if call.timeout is not None and module.seconds(call.timeout) == 0:
+        case CallKind.EXTEND if call.vendor == "redis":
+            return "check the owner first: XCLAIM takes from any owner"
+        case CallKind.EXTEND if call.timeout is not None and module.seconds(call.timeout) == 0:
             return "as it is: gives the message back"
-        case Kind.EXTEND:
+        case CallKind.EXTEND:
             return "VisibilityHeartbeat"
     return "–"
 

@@ -24,17 +24,17 @@ _ALL = (
         "receive-without-timeout",
         _WARNING,
         "A receive leaves the visibility timeout to a default",
-        "The default is 30 s on Azure, and on SQS whatever the queue was made with: nobody here decided that the work "
+        "The default is 30 s on Azure, and on SQS the queue's own setting: nothing here shows that the work "
         "fits into it.",
-        "Say the timeout: calculate_visibility_timeout, or 30 s and VisibilityHeartbeat.",
+        "Set the timeout: calculate_visibility_timeout, or 30 s and VisibilityHeartbeat.",
     ),
     Rule(
         "TQ103",
         "batch-on-one-lease",
         _WARNING,
         "A batch is received on a lease for one message, and run one by one",
-        "All leases of a batch begin with the receive. The last message waits for all others, and is lent to "
-        "somebody else before its turn comes.",
+        "All leases of a batch begin with the receive. The last message waits for all others, and "
+        "goes to another worker before its turn comes.",
         "Receive no more than you run at once, or hold every message of the batch by VisibilityHeartbeat.",
     ),
     Rule(
@@ -68,7 +68,7 @@ _ALL = (
         "delete-error-swallowed",
         _WARNING,
         "An error of the delete is swallowed",
-        "A delete that failed brings the message back after its timeout. Nobody tries again, and nobody is told why "
+        "A delete that failed brings the message back after its timeout. It is not tried again, and nothing says why "
         "the work was done twice.",
         "Use delete_message_with_retry, and log or count what it says; MessageDeletionTracker does that.",
     ),
@@ -103,8 +103,8 @@ _ALL = (
         "update-without-timeout",
         _CRITICAL,
         "`update_message` without a timeout shows the message at once",
-        "Without `visibility_timeout` the Azure SDK sends 0: somebody else gets the message while it is worked on.",
-        "Say visibility_timeout, or hold the message by VisibilityHeartbeat.",
+        "Without `visibility_timeout` the Azure SDK sends 0: another worker gets the message while it is worked on.",
+        "Set visibility_timeout, or hold the message by VisibilityHeartbeat.",
     ),
     Rule(
         "TQ401",
@@ -139,14 +139,14 @@ _ALL = (
         _WARNING,
         "A file could not be audited",
         "Nothing is known about it.",
-        "Mend the file, or leave it out by --exclude.",
+        "Fix the file, or leave it out by --exclude.",
     ),
     Rule(
         "TQ902",
         "bad-ignore",
         _INFO,
-        "A comment ignores no rule that there is",
-        "It hides nothing, and whoever wrote it believes that it does.",
+        "A comment names a rule that does not exist",
+        "It hides no finding, although its author expects it to.",
         "Write the rule's id in brackets, as in the list of rules.",
     ),
     Rule(
@@ -154,8 +154,8 @@ _ALL = (
         "unused-ignore",
         _INFO,
         "A comment ignores a rule that finds nothing there",
-        "It outlived the mistake, or stands beside it: it would hide the next one.",
-        "Take it away, or move it to a line of the call.",
+        "The mistake was fixed, or is on another line. The comment would hide the next one.",
+        "Remove it, or move it to a line of the call.",
     ),
 )
 

@@ -1,7 +1,7 @@
-"""Which client stands behind an expression: of SQS, Azure Storage Queues, Redis or another service, sync or async.
+"""Find an expression's client: SQS, Azure Storage Queues, Redis or another service, sync or async.
 
-Told by how it was made (`boto3.client("sqs")`, `QueueClient.from_connection_string`), by the type beside its name, or
-by what a function of the same file returns. None: not known, and nothing is assumed. `queue_calls.py` asks.
+Known from how it was made (`boto3.client("sqs")`, `QueueClient.from_connection_string`), by the type beside its name,
+or by what a function of the same file returns. None: not known, and nothing is assumed. `queue_calls.py` asks.
 """
 
 import ast
@@ -24,7 +24,7 @@ _TYPED = {"SQSClient": ("sqs", "client"), "SQSServiceResource": ("sqs", "resourc
 
 
 class Shape(StrEnum):
-    """What can be asked of it."""
+    """The kinds of objects that a client library makes."""
 
     CLIENT = "client"
     #: `boto3.resource("sqs")`, `QueueServiceClient`: it makes others.
@@ -33,7 +33,7 @@ class Shape(StrEnum):
     QUEUE = "queue"
 
 
-class Client(NamedTuple):
+class SdkClient(NamedTuple):
     """A client. `vendor` is sqs, azure or redis for queues; aws and http for others that take time."""
 
     vendor: str
@@ -42,7 +42,7 @@ class Client(NamedTuple):
     is_async: bool | None
 
 
-def client_of(module: Module, node: ast.expr | None, depth: int = 0) -> Client | None:  # noqa: PLR0911 - one a kind
+def client_of(module: Module, node: ast.expr | None, depth: int = 0) -> SdkClient | None:  # noqa: PLR0911 - one a kind
     """The client that an expression is."""
     if node is None or depth > _DEEPEST:
         return None
@@ -61,13 +61,13 @@ def client_of(module: Module, node: ast.expr | None, depth: int = 0) -> Client |
     return None
 
 
-def _agreed(found: list[Client | None]) -> Client | None:
-    """The one client of several expressions; those that say nothing (None at first, a parameter) do not count."""
+def _agreed(found: list[SdkClient | None]) -> SdkClient | None:
+    """The one client of several expressions. Those that say nothing (None at first, a parameter) do not count."""
     known = {client for client in found if client is not None}
     return known.pop() if len(known) == 1 else None
 
 
-def _made(module: Module, call: ast.Call, depth: int) -> Client | None:  # noqa: PLR0911 - one a vendor
+def _made(module: Module, call: ast.Call, depth: int) -> SdkClient | None:  # noqa: PLR0911 - one a vendor
     name = last_name(call)
     full = module.full(call.func) or ""
     before = call.func.value if isinstance(call.func, ast.Attribute) else None
@@ -75,11 +75,11 @@ def _made(module: Module, call: ast.Call, depth: int) -> Client | None:  # noqa:
         return _aws(module, call, name)
     if full.startswith(f"{_AZURE}."):
         shape = Shape.SERVICE if "QueueServiceClient" in full else Shape.CLIENT
-        return Client("azure", shape, ".aio" in full) if "QueueClient" in full or shape is Shape.SERVICE else None
+        return SdkClient("azure", shape, ".aio" in full) if "QueueClient" in full or shape is Shape.SERVICE else None
     if full.split(".")[0] in _REDIS and name in _REDIS_MADE:
-        return Client("redis", Shape.CLIENT, ".asyncio" in full)
+        return SdkClient("redis", Shape.CLIENT, ".asyncio" in full)
     if full in _SESSIONS:
-        return Client("http", Shape.CLIENT, is_async=False)
+        return SdkClient("http", Shape.CLIENT, is_async=False)
     if name in _ENTERED and call.args:
         return client_of(module, call.args[0], depth + 1)
     if before is not None and name in ("get_queue_client", "Queue", "get_queue_by_name", "create_queue"):
@@ -88,7 +88,7 @@ def _made(module: Module, call: ast.Call, depth: int) -> Client | None:  # noqa:
     return None if local is None else _returned(module, local, depth + 1)
 
 
-def _aws(module: Module, call: ast.Call, name: str) -> Client | None:
+def _aws(module: Module, call: ast.Call, name: str) -> SdkClient | None:
     named = [one.value for one in call.keywords if one.arg == "service_name"]
     service = next((module.constant(one) for one in [*call.args, *named]), None)
     is_known = module.imports_any("boto3", "botocore", *_AWS_ASYNC)
@@ -99,10 +99,10 @@ def _aws(module: Module, call: ast.Call, name: str) -> Client | None:
     is_bare = name == "create_client" and not module.imports_any("botocore")
     is_async = is_bare or (module.imports_any(*_AWS_ASYNC) and not is_plain)
     shape = Shape.SERVICE if name == "resource" else Shape.CLIENT
-    return Client("sqs" if service == "sqs" else "aws", shape, is_async)
+    return SdkClient("sqs" if service == "sqs" else "aws", shape, is_async)
 
 
-def _queue_of(maker: Client | None, name: str) -> Client | None:
+def _queue_of(maker: SdkClient | None, name: str) -> SdkClient | None:
     if maker is None or maker.shape is not Shape.SERVICE:
         return None
     if maker.vendor == "azure":
@@ -110,7 +110,7 @@ def _queue_of(maker: Client | None, name: str) -> Client | None:
     return maker._replace(shape=Shape.QUEUE) if maker.vendor == "sqs" and name != "get_queue_client" else None
 
 
-def _returned(module: Module, function: Function, depth: int) -> Client | None:
+def _returned(module: Module, function: Function, depth: int) -> SdkClient | None:
     beside = _typed(module, function.returns)
     if beside is not None or depth > _DEEPEST:
         return beside
@@ -118,8 +118,8 @@ def _returned(module: Module, function: Function, depth: int) -> Client | None:
     return _agreed([client_of(module, one, depth + 1) for one in given])
 
 
-def _typed(module: Module, annotation: ast.expr | None) -> Client | None:
-    """By a type: `QueueClient`, `"QueueClient | None"`, `SQSClient`."""
+def _typed(module: Module, annotation: ast.expr | None) -> SdkClient | None:
+    """Find the client by a type: `QueueClient`, `"QueueClient | None"`, `SQSClient`."""
     if annotation is None:
         return None
     if isinstance(annotation, ast.Constant) and isinstance(annotation.value, str):
@@ -131,11 +131,11 @@ def _typed(module: Module, annotation: ast.expr | None) -> Client | None:
         full = module.full(one) or ""
         last = full.rpartition(".")[2]
         if full.startswith(f"{_AZURE}.") and last in ("QueueClient", "QueueServiceClient"):
-            return Client("azure", Shape.SERVICE if "Service" in last else Shape.CLIENT, ".aio" in full)
+            return SdkClient("azure", Shape.SERVICE if "Service" in last else Shape.CLIENT, ".aio" in full)
         if last in _TYPED and "sqs" in full:
             vendor, shape = _TYPED[last]
             is_async = full.startswith("types_aio")
-            return Client(vendor, Shape.SERVICE if shape == "resource" else Shape.CLIENT, is_async)
+            return SdkClient(vendor, Shape.SERVICE if shape == "resource" else Shape.CLIENT, is_async)
         if full.split(".")[0] in _REDIS and last in _REDIS_MADE:
-            return Client("redis", Shape.CLIENT, ".asyncio" in full)
+            return SdkClient("redis", Shape.CLIENT, ".asyncio" in full)
     return None

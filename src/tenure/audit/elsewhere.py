@@ -1,6 +1,6 @@
 """Constants of other files: `from settings import VISIBILITY_TIMEOUT`.
 
-A module is looked for where Python could find it when somebody runs the project: beside the file that imports it, and
+A module is looked for where Python could find it when the project runs: beside the file that imports it, and
 in the folders above, a few. Where several are found, they must agree. Nothing is executed, and a file that cannot be
 read or parsed says nothing here. Made once an audit by `auditing.py`; asked by `module.py`, for imported names.
 """
@@ -12,21 +12,21 @@ from pathlib import Path
 from tenure.audit.module import Module
 from tenure.audit.source import Unreadable, read
 
-#: So many folders above a file may be where its project begins.
+#: This many folders above a file may be where its project begins.
 _HIGHEST = 6
-#: So many files are kept in mind.
+#: This many files are kept in mind.
 _MOST_FILES = 256
 
 
 class Elsewhere:
-    """The files of a project, as far as somebody imports from them."""
+    """The files of a project, as far as other files import from them."""
 
     def __init__(self) -> None:
-        """Nothing is read yet."""
+        """Make an empty cache of modules."""
         self._module = lru_cache(_MOST_FILES)(self._read)
 
     def constant(self, path: str, full: str, level: int, depth: int) -> float | str | None:
-        """What `from … import …` in the file at `path` gets, if it is a number or a text."""
+        """Return the constant that `from … import …` in the file at `path` gets, if it is a number or a text."""
         module, _, name = full.rpartition(".")
         found = {
             None if (other := self._module(file)) is None else other.constant_named(name, depth)
@@ -38,11 +38,11 @@ class Elsewhere:
         try:
             return Module(path, ast.parse(read(path), path), self.constant)
         except (Unreadable, SyntaxError, ValueError, RecursionError, MemoryError):
-            return None  # if it is to be audited too, it is told at its own place
+            return None  # if it is to be audited too, it is reported at its own place
 
 
 def _files(path: str, module: str, level: int) -> list[str]:
-    """Where a module lies that the file at `path` imports; there may be several, or none."""
+    """The files of a module that the file at `path` imports; there may be several, or none."""
     here = Path(path).absolute().parent
     above = [here, *here.parents]
     parts = [part for part in module.split(".") if part]

@@ -43,7 +43,7 @@ def ignoring_comments(source: bytes) -> list[Comment]:
 
 
 def covering(rule: str, first: int, last: int, comments: list[Comment]) -> list[Comment]:
-    """The comments that ignore a finding on these lines; empty: it is told."""
+    """The comments that ignore a finding on these lines; empty: it is reported."""
     return [
         comment
         for comment in comments

@@ -1,6 +1,6 @@
-"""What is known about the lease of a receive: its timeout, how many messages it is for, and the service it serves.
+"""The lease of a receive: its timeout, the number of messages it is for, and the service.
 
-Shared by the rules of leases and by the baseline, so that both speak of the same figures.
+Shared by the rules of leases and by the baseline, so that both use the same figures.
 """
 
 import ast
@@ -8,14 +8,14 @@ from functools import lru_cache
 from pathlib import PurePath
 
 from tenure.audit.module import Module
-from tenure.audit.queue_calls import Kind, QueueCall, queue_calls
+from tenure.audit.queue_calls import CallKind, QueueCall, queue_calls
 from tenure.audit.tree import last_name
 from tenure.timing.margin import lease_seconds_for
 from tenure.timing.profile import PROFILES
 
-#: What a receive gets if it says nothing: Azure always, SQS unless the queue was made otherwise.
+#: What a receive gets if it printed nothing: Azure always, SQS unless the queue was made otherwise.
 DEFAULT_SECONDS = 30.0
-#: With a heartbeat the lease is how soon somebody else gets the message of the dead: more than this is a long wait.
+#: With a heartbeat the lease is how soon the message of a dead worker is leased again: more than this is a long wait.
 CRASH_WINDOW_SECONDS = 60.0
 _BATCH_WORDS = ("MaxNumberOfMessages", "max_messages", "messages_per_page", "count")
 
@@ -24,16 +24,16 @@ _BATCH_WORDS = ("MaxNumberOfMessages", "max_messages", "messages_per_page", "cou
 def has_heartbeat(module: Module) -> bool:
     """Whether something here renews leases while the work goes on, by its name or by doing so again and again."""
     # In the loop that receives, an extend is one for each message, and no beat.
-    receiving = {module.function_of(call.node) for call in queue_calls(module) if call.kind is Kind.RECEIVE}
+    receiving = {module.function_of(call.node) for call in queue_calls(module) if call.kind is CallKind.RECEIVE}
     return module.speaks_of_beats or any(
-        call.kind is Kind.EXTEND and any(isinstance(one, ast.While) for one in module.around(call.node))
+        call.kind is CallKind.EXTEND and any(isinstance(one, ast.While) for one in module.around(call.node))
         for call in queue_calls(module)
         if module.seconds(call.timeout) != 0 and module.function_of(call.node) not in receiving
     )
 
 
 def batch_size(module: Module, call: QueueCall) -> int:
-    """How many messages a receive asks for; 1 where it cannot be known."""
+    """Return how many messages a receive asks for; 1 if unknown."""
     size = module.seconds(call.word(*_BATCH_WORDS))
     return max(1, int(size)) if size is not None else 1
 
@@ -79,7 +79,7 @@ def _is_its_name(target: ast.expr) -> bool:
 
 
 def advised_seconds(service: str, messages: int = 1) -> int:
-    """A lease for so many runs of a service, one after the other."""
+    """A lease for this many runs of a service, one after the other."""
     return int(lease_seconds_for(PROFILES[service].typical * messages))
 
 

@@ -2,7 +2,7 @@
 
 One pass over the tree, made from `source.py`'s text. Names are followed as far as it is sure: within a function, then
 the functions around it, then the module; `self.x` within its class; numbers and texts into the file that a name is
-imported from (`elsewhere.py`). What is bound to several things is none of them.
+imported from (`elsewhere.py`). A name that is bound to several things counts as unknown.
 """
 
 import ast
@@ -31,7 +31,7 @@ class Module:
         self.tree = tree
         self._elsewhere = elsewhere
         self.parents: dict[ast.AST, ast.AST] = {}
-        #: What a name stands for: `sleep` → `time.sleep`.
+        #: What a name means: `sleep` → `time.sleep`.
         self.imports: dict[str, str] = {}
         #: With how many dots before it: `from ..app import x` has two.
         self._levels: dict[str, int] = {}
@@ -114,7 +114,7 @@ class Module:
                 self._bind(node.optional_vars, node.context_expr)
 
     def _is_field(self, node: ast.AnnAssign) -> bool:
-        """Of a dataclass or a model: its value is only what stands there if nobody says otherwise."""
+        """Whether a name is a field of a dataclass or a model: its value is only its default."""
         is_fixed = any(word in ast.unparse(node.annotation) for word in ("Final", "ClassVar"))
         return isinstance(self.parents.get(node), ast.ClassDef) and not is_fixed
 
@@ -173,14 +173,14 @@ class Module:
         return dotted(node) in self._changed
 
     def around(self, node: ast.AST) -> Iterator[ast.AST]:
-        """What stands around a node, from the inside out."""
+        """Yield the nodes around a node, from the inside out."""
         found = self.parents.get(node)
         while found is not None:
             yield found
             found = self.parents.get(found)
 
     def scope_of(self, node: ast.AST) -> Scope:
-        """Where a name that stands here is bound."""
+        """Return the scope in which a name used here is bound."""
         for one in self.around(node):
             if isinstance(one, (*FUNCTIONS, ast.ClassDef, ast.Module)):
                 return one
@@ -195,7 +195,7 @@ class Module:
         return next((one for one in self.around(node) if isinstance(one, ast.ClassDef)), None)
 
     def bound(self, node: ast.expr) -> list[ast.expr | None]:
-        """What a name or `self.x` is bound to, in all; empty: not here."""
+        """Return everything that a name or `self.x` is bound to; empty: it is not bound here."""
         for place in self._places(node):
             if place in self._bound:
                 return self._bound[place]
@@ -249,19 +249,19 @@ class Module:
         return None
 
     def constant_named(self, name: str, depth: int) -> float | str | None:
-        """As `constant`, for a name of the module itself."""
+        """Return a constant, as `constant` does, by a name of the module itself."""
         return self._constant_of(name, self._bound.get((self.tree, name), []), depth)
 
     def _constant_of(self, name: str, bound: list[ast.expr | None], depth: int) -> float | str | None:
         first, dot, rest = name.partition(".")
         if first not in self.imports:
             return self.constant(bound[0], depth) if len(bound) == 1 else None
-        if bound or depth > _DEEPEST:  # imported and bound as well: nobody knows which it is
+        if bound or depth > _DEEPEST:  # imported and bound as well: which it is cannot be known
             return None
         return self._elsewhere(self.path, f"{self.imports[first]}{dot}{rest}", self._levels.get(first, 0), depth + 1)
 
     def seconds(self, node: ast.expr | None) -> float | None:
-        """As `constant`, for numbers."""
+        """Return a number of seconds, as `constant` does for any value."""
         return _number(self.constant(node))
 
 

@@ -11,14 +11,14 @@ from enum import StrEnum
 from functools import lru_cache
 from typing import NamedTuple
 
-from tenure.audit.clients import Client, Shape, client_of
+from tenure.audit.clients import SdkClient, Shape, client_of
 from tenure.audit.module import Module
 from tenure.audit.running import Called, called
 from tenure.audit.tree import dotted, last_name
 
 
-class Kind(StrEnum):
-    """What is done to messages."""
+class CallKind(StrEnum):
+    """The kinds of operations on messages."""
 
     RECEIVE = "receive"
     DELETE = "delete"
@@ -27,9 +27,9 @@ class Kind(StrEnum):
 
 
 class QueueCall(NamedTuple):
-    """One call."""
+    """One call to a queue."""
 
-    kind: Kind
+    kind: CallKind
     #: sqs, azure or redis.
     vendor: str
     #: Where it happens: the call itself, or the one that runs it in a thread.
@@ -41,11 +41,11 @@ class QueueCall(NamedTuple):
     words: dict[str, ast.expr]
     #: There may be words that cannot be seen from here.
     is_open: bool
-    client: Client | None
+    client: SdkClient | None
 
     @property
     def name(self) -> str:
-        """As it is written, without its arguments."""
+        """The call as it is written, without its arguments."""
         return dotted(self.func) or f"….{self.verb}"
 
     @property
@@ -60,43 +60,43 @@ class QueueCall(NamedTuple):
 
     @property
     def timeout(self) -> ast.expr | None:
-        """What the visibility timeout is said to be."""
+        """The visibility timeout that the call gives."""
         return self.word("VisibilityTimeout", "visibility_timeout")
 
 
 _SQS = {
-    "receive_message": Kind.RECEIVE,
-    "delete_message": Kind.DELETE,
-    "delete_message_batch": Kind.DELETE,
-    "change_message_visibility": Kind.EXTEND,
-    "change_message_visibility_batch": Kind.EXTEND,
-    "send_message": Kind.SEND,
-    "send_message_batch": Kind.SEND,
+    "receive_message": CallKind.RECEIVE,
+    "delete_message": CallKind.DELETE,
+    "delete_message_batch": CallKind.DELETE,
+    "change_message_visibility": CallKind.EXTEND,
+    "change_message_visibility_batch": CallKind.EXTEND,
+    "send_message": CallKind.SEND,
+    "send_message_batch": CallKind.SEND,
 }
 _SQS_QUEUE = {
-    "receive_messages": Kind.RECEIVE,
-    "delete_messages": Kind.DELETE,
-    "change_message_visibility_batch": Kind.EXTEND,
-    "send_message": Kind.SEND,
-    "send_messages": Kind.SEND,
+    "receive_messages": CallKind.RECEIVE,
+    "delete_messages": CallKind.DELETE,
+    "change_message_visibility_batch": CallKind.EXTEND,
+    "send_message": CallKind.SEND,
+    "send_messages": CallKind.SEND,
 }
 _AZURE = {
-    "receive_message": Kind.RECEIVE,
-    "receive_messages": Kind.RECEIVE,
-    "delete_message": Kind.DELETE,
-    "update_message": Kind.EXTEND,
-    "send_message": Kind.SEND,
+    "receive_message": CallKind.RECEIVE,
+    "receive_messages": CallKind.RECEIVE,
+    "delete_message": CallKind.DELETE,
+    "update_message": CallKind.EXTEND,
+    "send_message": CallKind.SEND,
 }
-#: They take a message off a list, and nobody else has it.
+#: They take a message off a list, and no other worker has it.
 POPS = {"blpop", "brpop"}
 _REDIS = {
-    "blpop": Kind.RECEIVE,
-    "brpop": Kind.RECEIVE,
-    "xreadgroup": Kind.RECEIVE,
-    "xautoclaim": Kind.RECEIVE,
-    "xclaim": Kind.EXTEND,
-    "xack": Kind.DELETE,
-    "xadd": Kind.SEND,
+    "blpop": CallKind.RECEIVE,
+    "brpop": CallKind.RECEIVE,
+    "xreadgroup": CallKind.RECEIVE,
+    "xautoclaim": CallKind.RECEIVE,
+    "xclaim": CallKind.EXTEND,
+    "xack": CallKind.DELETE,
+    "xadd": CallKind.SEND,
 }
 #: Its parameters, in order.
 _XREADGROUP = ("groupname", "consumername", "streams", "count", "block", "noack")
@@ -107,7 +107,7 @@ DELETERS = SAFE_DELETERS | {"delete_queue_message"}
 _SQS_WORDS = {"QueueUrl", "ReceiptHandle", "MaxNumberOfMessages", "WaitTimeSeconds", "MessageBody", "VisibilityTimeout"}
 _AZURE_WORDS = {"visibility_timeout", "messages_per_page", "max_messages", "pop_receipt"}
 _QUEUE_WORDS = {"MaxNumberOfMessages", "WaitTimeSeconds", "VisibilityTimeout", "Entries"}
-_SOME_QUEUE = Client("sqs", Shape.QUEUE, is_async=None)
+_SOME_QUEUE = SdkClient("sqs", Shape.QUEUE, is_async=None)
 #: Of Azure Service Bus and of chats, which use the same verbs.
 _OTHERS_WORDS = {"max_message_count", "max_wait_time", "chat_id", "channel", "channel_id"}
 
@@ -126,7 +126,7 @@ def _read(module: Module, call: ast.Call) -> QueueCall | None:
     run = called(module, call)
     name = run.name
     if name in DELETERS or _is_wrapped_receive(run):
-        return _made(module, run, Kind.DELETE if name in DELETERS else Kind.RECEIVE, _vendor_here(module))
+        return _made(module, run, CallKind.DELETE if name in DELETERS else CallKind.RECEIVE, _vendor_here(module))
     if not isinstance(run.func, ast.Attribute) or not any(name in one for one in (_SQS, _SQS_QUEUE, _AZURE, _REDIS)):
         return None
     words, is_open = _words(module, run.keywords)
@@ -141,24 +141,24 @@ def _read(module: Module, call: ast.Call) -> QueueCall | None:
     return found
 
 
-def _made(module: Module, run: Called, kind: Kind, vendor: str, client: Client | None = None) -> QueueCall:
+def _made(module: Module, run: Called, kind: CallKind, vendor: str, client: SdkClient | None = None) -> QueueCall:
     words, is_open = _words(module, run.keywords)
     return QueueCall(kind, vendor, run.node, run.func, run.args, words, is_open, client)
 
 
-def _table(vendor: str | None, client: Client | None) -> dict[str, Kind]:
+def _table(vendor: str | None, client: SdkClient | None) -> dict[str, CallKind]:
     if vendor == "sqs":
         return _SQS_QUEUE if client is not None and client.shape is Shape.QUEUE else _SQS
     return {"azure": _AZURE, "redis": _REDIS}.get(vendor or "", {})
 
 
-def _queue_by(name: str, words: dict[str, ast.expr]) -> Client | None:
+def _queue_by(name: str, words: dict[str, ast.expr]) -> SdkClient | None:
     """A queue of boto3's resources, by words that no other client takes with that verb."""
     return _SOME_QUEUE if name in ("receive_messages", "delete_messages") and _QUEUE_WORDS & words.keys() else None
 
 
 def _vendor_by(module: Module, func: ast.Attribute, words: dict[str, ast.expr], *, is_open: bool) -> str | None:
-    """Whose it is, where the client is not known."""
+    """Guess the service of a call whose client is unknown."""
     before = (dotted(func.value) or "").lower()
     name = func.attr
     if before in ("self", "cls", "super") or _OTHERS_WORDS & words.keys():
@@ -193,11 +193,11 @@ def _of_message(module: Module, call: ast.Call) -> QueueCall | None:
     if run.name not in ("delete", "change_visibility") or not isinstance(run.func, ast.Attribute):
         return None
     if run.name == "change_visibility":
-        found = _made(module, run, Kind.EXTEND, "sqs")
+        found = _made(module, run, CallKind.EXTEND, "sqs")
         return found if "VisibilityTimeout" in found.words else None
     before = dotted(run.func.value) or ""
     is_message = "message" in before or before in ("m", "msg", "self.msg")
-    return _made(module, run, Kind.DELETE, "sqs") if is_message and not run.args and not run.keywords else None
+    return _made(module, run, CallKind.DELETE, "sqs") if is_message and not run.args and not run.keywords else None
 
 
 def _words(module: Module, keywords: Sequence[ast.keyword]) -> tuple[dict[str, ast.expr], bool]:

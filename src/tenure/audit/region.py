@@ -1,4 +1,4 @@
-"""Where a node stands, as editors count: lines and columns from 1, in characters.
+"""The region of a node, as editors count it: lines and columns from 1, in characters.
 
 The parser counts columns in bytes of UTF-8, which is something else as soon as a line has an umlaut before the place.
 """
@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 
 class Region(NamedTuple):
-    """From a character to the one behind the last."""
+    """A range from a character to the one behind the last."""
 
     line: int
     column: int
@@ -24,7 +24,7 @@ class Text:
         self._lines = decode_source(source).split("\n")
 
     def region(self, node: ast.expr | ast.stmt | ast.excepthandler) -> Region:
-        """Where the node is."""
+        """Return the region of a node."""
         end_line = node.end_lineno or node.lineno
         end = node.end_col_offset if node.end_col_offset is not None else node.col_offset
         return Region(node.lineno, self.column(node.lineno, node.col_offset), end_line, self.column(end_line, end))

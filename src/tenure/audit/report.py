@@ -1,6 +1,6 @@
-"""What an audit found: findings with their places, and every queue operation as the baseline.
+"""The result of an audit: findings with their places, and every queue operation as the baseline.
 
-Made by `auditing.py`; shown by `cli/audit.py` and `sarif.py`.
+Made by `auditing.py`; shown by `cli/commands/audit.py` and `sarif.py`.
 """
 
 import msgspec
@@ -59,7 +59,7 @@ class Report(msgspec.Struct, frozen=True):
     ignored: int
 
     def count(self, severity: Severity) -> int:
-        """How many findings are of that severity."""
+        """Count the findings of that severity."""
         return sum(located.finding.severity is severity for located in self.findings)
 
     def has_from(self, severity: Severity) -> bool:

@@ -1,4 +1,4 @@
-"""What a call really runs: itself, or what it was given to be run by a thread, an executor or a `partial`.
+"""Resolve what a call runs: itself, or a function passed to a thread, an executor or a `partial`.
 
     await asyncio.to_thread(sqs.delete_message, QueueUrl=url)
     await loop.run_in_executor(None, partial(sqs.delete_message, QueueUrl=url))
@@ -36,7 +36,7 @@ class Called(NamedTuple):
 
 
 def called(module: Module, call: ast.Call) -> Called:
-    """What a call runs."""
+    """Return the function that a call runs."""
     place = _RUNNERS.get(last_name(call))
     if place is not None and len(call.args) > place and not isinstance(call.args[place], ast.Starred):
         given = Called(call, call.args[place], call.args[place + 1 :], call.keywords)
@@ -46,7 +46,7 @@ def called(module: Module, call: ast.Call) -> Called:
 
 
 def _runner(module: Module, call: ast.Call) -> ast.Call:
-    """Where it is run: the call around, for what a `lambda` is made for."""
+    """Return the call that runs it: the one around its `lambda`, or the call itself."""
     around = module.parents.get(call)
     outer = module.parents.get(around) if isinstance(around, ast.Lambda) else None
     if isinstance(outer, ast.Call) and last_name(outer) in _RUNNERS and outer.func is not around:
@@ -55,7 +55,7 @@ def _runner(module: Module, call: ast.Call) -> ast.Call:
 
 
 def _opened(module: Module, given: Called, depth: int = 0) -> Called:
-    """With a `partial`, or a name that is one or is bound to a method, as what it stands for."""
+    """Resolve a `partial`, or a name that is one or is bound to a method."""
     func = given.func
     if depth > _DEEPEST:
         return given

@@ -14,7 +14,7 @@ _LEVELS = {Severity.CRITICAL: "error", Severity.WARNING: "warning", Severity.INF
 
 
 def sarif(report: Report, version: str | None, *, baseline: bool = True) -> dict[str, Any]:
-    """One run; every rule is described, whether it was met or not."""
+    """Return one run of SARIF; every rule is described, whether it was met or not."""
     driver = {"name": "tenure audit", "rules": [_rule(rule_id) for rule_id in RULES]}
     run: dict[str, Any] = {
         "tool": {"driver": driver | ({"version": version} if version else {})},

@@ -1,4 +1,4 @@
-"""Which files to read, and their text. Links to folders are not followed, so there are no loops.
+"""Find the files to read, and read their text. Links to folders are not followed, so there are no loops.
 
 What cannot be read is no error of ours: `read` raises `Unreadable` with the reason, and the audit reports it.
 Next: `auditing.py` parses the text.
@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from fnmatch import fnmatch
 from pathlib import Path
 
-#: Folders of other people's code, caches and builds. One that is named by the user is read all the same.
+#: Folders of other people's code, caches and builds. One that is named by the user is read anyway.
 _SKIPPED = {"__pycache__", "build", "dist", "node_modules", "site-packages", "venv", "virtualenv"}
 #: A file of a person is a hundredth of it.
 LARGEST_BYTES = 2_000_000
@@ -38,7 +38,7 @@ def _below(folder: str, exclude: Sequence[str]) -> Iterator[str]:
         for name in sorted(files):
             if name.endswith(".py") and not _is_out(Path(root, name), exclude):
                 yield str(Path(root, name))
-    yield from unlisted  # to be told by `read`
+    yield from unlisted  # `read` reports it
 
 
 def _is_ours(folder: str) -> bool:
@@ -46,7 +46,7 @@ def _is_ours(folder: str) -> bool:
 
 
 def _is_out(path: Path, exclude: Sequence[str]) -> bool:
-    """By its name, by its path, or by how its path ends."""
+    """Whether a file is excluded: by its name, by its path, or by how its path ends."""
     plain = f"/{path.as_posix()}"
     return any(fnmatch(plain, one) or fnmatch(plain, f"*/{one.strip('/')}") for one in exclude)
 
@@ -59,7 +59,7 @@ def read(path: str) -> bytes:
             msg = "the folder cannot be listed"
             raise Unreadable(msg)
         if not stat.S_ISREG(about.st_mode):  # a pipe would be waited for, a device has no end
-            msg = "it is no regular file"
+            msg = "it is not a regular file"
             raise Unreadable(msg)
         if about.st_size > LARGEST_BYTES:
             msg = f"it has {about.st_size:,} bytes, and {LARGEST_BYTES:,} are read at most"

@@ -1,8 +1,9 @@
 """A trace: what a function does with messages, in the order in which it does it.
 
 Messages are what a receive returned, or the parameters that a delete is about, and whatever is made of them.
-Branches are walked one after the other, and every step knows what stands around it, so that a rule can tell what
-always happens from what may. One function at a time: what others do with a message counts as work, or as handing it on.
+Branches are walked one after the other, and every step knows what stands around it, so that a rule can distinguish
+what always happens from what may. One function at a time: what others do with a message counts as work, or as handing
+it on.
 """
 
 import ast
@@ -12,13 +13,13 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from tenure.audit.module import Module
-from tenure.audit.queue_calls import DELETERS, Kind, QueueCall, queue_calls
+from tenure.audit.queue_calls import DELETERS, CallKind, QueueCall, queue_calls
 from tenure.audit.tree import Function, calls_in, dotted, last_name, walk_body, walk_here
 from tenure.audit.work import Effort, effort_of, may_take_over
 
 
 class What(StrEnum):
-    """What happens."""
+    """The kinds of events in a trace."""
 
     RECEIVE = "receive"
     WORK = "work"
@@ -34,7 +35,7 @@ Around = tuple[tuple[ast.AST, str], ...]
 
 
 class Happening(NamedTuple):
-    """One step."""
+    """One step of a trace."""
 
     what: What
     node: ast.Call
@@ -53,7 +54,7 @@ class Happening(NamedTuple):
 
 
 class Trace(NamedTuple):
-    """The whole of a function."""
+    """Everything that a function does to messages, in order."""
 
     function: Function | ast.Module
     steps: tuple[Happening, ...]
@@ -68,7 +69,7 @@ class Trace(NamedTuple):
         return self.keeps or self.returns
 
     def of(self, *kinds: What) -> list[Happening]:
-        """The steps of these kinds."""
+        """Return the steps of these kinds."""
         return [step for step in self.steps if step.what in kinds]
 
 
@@ -94,9 +95,9 @@ def borrowing(module: Module) -> Iterator[tuple[Trace, list[QueueCall]]]:
 
 
 @lru_cache(maxsize=8)
-def _kinds(module: Module) -> dict[Function | None, set[Kind]]:
-    """What each function does to queues by itself."""
-    found: dict[Function | None, set[Kind]] = {}
+def _kinds(module: Module) -> dict[Function | None, set[CallKind]]:
+    """Return the queue operations that each function does itself."""
+    found: dict[Function | None, set[CallKind]] = {}
     for call in queue_calls(module):
         found.setdefault(module.function_of(call.node), set()).add(call.kind)
     return found
@@ -130,11 +131,11 @@ class _Tracer:
         return Trace(self._place, tuple(self._steps), self._keeps, self._returns)
 
     def _parameters(self, function: Function) -> set[str]:
-        """Those that a delete here is about."""
+        """Return the parameters that a delete here is about."""
         taken = {one.arg for one in [*function.args.posonlyargs, *function.args.args, *function.args.kwonlyargs]}
         named: set[str] = set()
         for call in (self._calls[one] for one in calls_in(function) if one in self._calls):
-            if call.kind is Kind.DELETE:
+            if call.kind is CallKind.DELETE:
                 named |= _names(*_about(call))
         local = named - taken  # `receipt = message["ReceiptHandle"]`
         for one in walk_body(function):
@@ -195,10 +196,10 @@ class _Tracer:
                 self._returns = True
 
     def _is_answer(self, node: ast.expr) -> bool:
-        """What a delete says of a message is no message."""
+        """Whether a value is a delete's answer, which is no message."""
         inner = node.value if isinstance(node, ast.Await) else node
         call = self._calls.get(inner) if isinstance(inner, ast.Call) else None
-        return call is not None and call.kind is Kind.DELETE
+        return call is not None and call.kind is CallKind.DELETE
 
     def _keep(self, target: ast.expr) -> None:
         if isinstance(target, ast.Name | ast.Tuple | ast.List):
@@ -209,7 +210,7 @@ class _Tracer:
     # -- expressions ---------------------------------------------------------------------------------
 
     def _expression(self, node: ast.AST, around: Around) -> None:
-        """Its calls, the inner ones first."""
+        """Trace the calls of an expression, the inner ones first."""
         inside = list(walk_here(node))
         for one in inside:
             if isinstance(one, ast.comprehension) and self._is_message(one.iter):
@@ -231,8 +232,8 @@ class _Tracer:
 
     def _call(self, node: ast.Call, around: Around) -> None:
         call = self._calls.get(node)
-        if call is not None and call.kind is not Kind.SEND:
-            kinds = {Kind.RECEIVE: What.RECEIVE, Kind.DELETE: What.DELETE, Kind.EXTEND: What.EXTEND}
+        if call is not None and call.kind is not CallKind.SEND:
+            kinds = {CallKind.RECEIVE: What.RECEIVE, CallKind.DELETE: What.DELETE, CallKind.EXTEND: What.EXTEND}
             self._steps.append(Happening(kinds[call.kind], node, around, call))
             return
         if self._deletes(node):
@@ -257,7 +258,7 @@ class _Tracer:
         local = self._module.local_function(node)
         if local is None or not any(word in local.name.lower() for word in ("delete", "ack", "remove", "complete")):
             return False
-        return Kind.DELETE in _kinds(self._module).get(local, ())
+        return CallKind.DELETE in _kinds(self._module).get(local, ())
 
     # -- messages ------------------------------------------------------------------------------------
 
@@ -288,11 +289,11 @@ class _Tracer:
     def _receives(self, node: ast.Call) -> bool:
         call = self._calls.get(node)
         if call is not None:
-            return call.kind is Kind.RECEIVE
+            return call.kind is CallKind.RECEIVE
         local = self._module.local_function(node)
         if local is None or local is self._place:
             return False
-        return Kind.RECEIVE in _kinds(self._module).get(local, ()) and _returns(local)
+        return CallKind.RECEIVE in _kinds(self._module).get(local, ()) and _returns(local)
 
 
 def _about(call: QueueCall) -> list[ast.AST]:

@@ -1,7 +1,7 @@
-"""Which calls are work on a message, and which only read, tell or count it.
+"""Tell calls that work on a message from those that only read, log or count it.
 
 Work takes time or has an effect: what a lease must cover, and what must not be lost. A name decides, as there is
-nothing else to ask; where it says nothing, a call that is given a message counts as work. Used by `trace.py`.
+nothing else to ask; where it printed nothing, a call that is given a message counts as work. Used by `trace.py`.
 """
 
 import ast
@@ -13,7 +13,7 @@ from tenure.audit.tree import dotted, last_name
 
 
 class Effort(StrEnum):
-    """What a call that is given a message does with it."""
+    """How a call uses a message that it is given."""
 
     #: It is over at once.
     NONE = "none"
@@ -50,7 +50,7 @@ _STARTS = frozenset(
 
 
 def effort_of(module: Module, call: ast.Call) -> Effort:
-    """What a call does with a message that it is given."""
+    """Return how a call uses a message that it is given."""
     name = last_name(call)
     if name in _STARTS or _is_pool(call):
         return Effort.STARTED

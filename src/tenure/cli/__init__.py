@@ -2,11 +2,11 @@
 
     root.py       the group, the table of commands, the exit codes
     target.py     from `jobs:app` or a URL to an app
-    <command>.py  one file a command or family, imported when it is asked for
+    commands/     one file a command or family, imported when it is asked for
+    terminal/     tables, colours, and how durations, sizes and moments are written
 
-Every command speaks to people in tables and sentences, and with `--json` to programs: one JSON document on
-standard output and nothing else. What goes wrong is one line on standard error, `error[code]: sentence`, and
-never a traceback (`failing.py`).
+Every command prints tables and sentences for people, and with `--json` one JSON document on standard output and nothing
+else. An error is one line on standard error, `error[code]: sentence`, and never a traceback (`failing.py`).
 """
 
 import sys

@@ -1,6 +1,6 @@
 """Acting: how commands carry out what changes many messages.
 
-Everything goes through `tenure.operating.Operator`, which records each batch before the next begins. Ctrl-C lets
+Everything goes through `tenure.client.operator.Operator`, which records each batch before the next begins. Ctrl-C lets
 the batch under way end, so that no act is left unrecorded; the command then says how far it came, and ends as
 interrupted.
 """
@@ -13,32 +13,32 @@ from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 
 from tenure.app import Tenure
 from tenure.cli.failing import Interruption
-from tenure.cli.output import console, say_line
+from tenure.cli.terminal.output import console, say_line
+from tenure.client.operator import Operator, this_user
+from tenure.client.redrive import in_turn
 from tenure.errors import TenureError
-from tenure.operating import Operator, this_user
-from tenure.redriving import in_turn
 
 #: Below this a bar is gone before it is seen.
 _WORTH_A_BAR = 200
 
 
 def operator(app: Tenure) -> Operator:
-    """Acts in the name of whoever runs the command."""
+    """Acts in the name of the user who runs the command."""
     return Operator(app.broker, app.state, app.clock, by=this_user(), triggered_by="cli")
 
 
 class Interrupted(Exception):
-    """Ctrl-C, told inside the event loop; outside of it, it is `KeyboardInterrupt` again."""
+    """Ctrl-C, raised inside the event loop; outside of it, it is `KeyboardInterrupt` again."""
 
 
 class Stop:
-    """Whether somebody pressed Ctrl-C."""
+    """A stop that Ctrl-C asks for."""
 
     def __init__(self) -> None:
         self._asked = asyncio.Event()
 
     def ask(self) -> None:
-        """No further batch; asked twice, not even the rest of this one."""
+        """Ask for no further batch; raises on the second call, which ends this one, too."""
         if self._asked.is_set():
             raise KeyboardInterrupt
         self._asked.set()
@@ -51,7 +51,8 @@ class Stop:
     async def pause(self, seconds: float) -> None:
         """Wait, or return early when asked to stop."""
         with contextlib.suppress(TimeoutError):
-            await asyncio.wait_for(self._asked.wait(), seconds)
+            async with asyncio.timeout(seconds):
+                await self._asked.wait()
 
 
 @contextlib.contextmanager
@@ -66,7 +67,7 @@ def stoppable() -> Iterator[Stop]:
 
 
 class Meter:
-    """How far an act has come: counted always, shown as a bar where somebody looks and it takes a while."""
+    """The progress of an act: always counted, and shown as a bar on a terminal if it takes a while."""
 
     def __init__(self, verb: str, total: int | None, *, slow: bool = False, quiet: bool = False) -> None:
         """`total` None: unknown. `slow`: it is paced, so that a bar is worth it for a few too."""
@@ -91,7 +92,7 @@ class Meter:
         except TenureError as error:
             if not self.done:  # the error says it all
                 raise
-            stopped = f"stopped: {self._so_far}; the same command goes on with the rest"
+            stopped = f"stopped: {self._so_far}; run the same command again for the rest"
             if self._quiet:
                 error.add_note(stopped)
             else:
@@ -126,9 +127,13 @@ class Meter:
 
 
 async def in_batches(
-    app: Tenure, queue_of: Mapping[str, str], act: Callable[[Sequence[str], str], Awaitable[list[str]]], *,
-    told: Callable[[int], None], per_second: float | None = None,
-) -> list[str]:  # fmt: skip
+    app: Tenure,
+    queue_of: Mapping[str, str],
+    act: Callable[[Sequence[str], str], Awaitable[list[str]]],
+    *,
+    told: Callable[[int], None],
+    per_second: float | None = None,
+) -> list[str]:
     """Act on messages batch by batch, at most `per_second`; what was moved. Raises `Interrupted` if stopped.
 
     `queue_of`: their ids, each with its queue, so that no store has to look for them. A batch is of one queue.

@@ -1,6 +1,6 @@
-"""Asking: an act on more than one message, and every purge, waits for a yes.
+"""Asking: an act on more than one message, and every purge, needs a confirmation.
 
-Where nobody can be asked (no terminal) and `--yes` is not given, nothing is changed and the command says so.
+Without a terminal and without `--yes` nothing is changed, and the command says so.
 """
 
 import sys
@@ -10,8 +10,8 @@ from typing import Any, TypeVar
 import click
 
 from tenure.cli.failing import NotConfirmed
-from tenure.cli.output import say_line
-from tenure.cli.plain import one_line
+from tenure.cli.terminal.output import say_line
+from tenure.cli.terminal.plain import one_line
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -23,13 +23,13 @@ def yes_option(command: F) -> F:
 
 def dry_run_option(command: F) -> F:
     """`--dry-run`, on every command that chooses what it touches."""
-    return click.option("--dry-run", is_flag=True, help="Only say what would be touched.")(command)
+    return click.option("--dry-run", is_flag=True, help="Only show what would be changed.")(command)
 
 
 def ask(question: str, *, would: str, warning: str = "") -> None:
-    """Return if somebody says yes; raises `NotConfirmed`, with what `would` have been done, if nobody can."""
+    """Return if the user confirms. Raises `NotConfirmed`, with what `would` have been done, without a terminal."""
     if not is_watched():
-        raise NotConfirmed(f"{would}, and nobody is there to ask: add --yes; nothing was changed")
+        raise NotConfirmed(f"{would}, and there is no terminal to ask on: add --yes; nothing was changed")
     if warning:
         say_line(warning, err=True)
     try:
@@ -43,7 +43,7 @@ def ask(question: str, *, would: str, warning: str = "") -> None:
 
 
 def announce(text: str, *, as_json: bool) -> None:
-    """Say what an act will touch. With `as_json` only if somebody is asked, on standard error."""
+    """Say what an act will touch. With `as_json` only if the user is asked, on standard error."""
     if not as_json:
         say_line(text)
     elif is_watched():
@@ -51,5 +51,5 @@ def announce(text: str, *, as_json: bool) -> None:
 
 
 def is_watched() -> bool:
-    """Whether there is somebody to ask."""
+    """Whether there is a terminal to ask on."""
     return sys.stdin.isatty()

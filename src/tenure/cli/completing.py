@@ -1,4 +1,4 @@
-"""Names for a shell that completes: tasks and queues, of the target that stands on the line or in TENURE_URL.
+"""Names for shell completion: tasks and queues, of the target on the command line or in TENURE_URL.
 
 An app is imported and its tasks are listed; no broker is asked. Of a URL only a SQLite file is read, because the others
 would let a person wait for a server after each Tab. Whatever goes wrong, nothing is completed: an error printed here
@@ -7,16 +7,19 @@ would end up in the line that is typed.
 
 import contextlib
 import io
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Any, TypeVar
 
 import click
 
+from tenure.app import Tenure
 from tenure.cli.target import find, is_place, or_default, run
 
 _LOCAL = "sqlite:"
 #: How far back the journal is asked for names of tasks.
 _EVENTS_LOOKED_AT = 1_000
 
+F = TypeVar("F", bound=Callable[..., Any])
 Names = tuple[set[str], set[str]]
 Complete = Callable[[click.Context, click.Parameter, str], list[str]]
 
@@ -33,8 +36,20 @@ def complete_queue(ctx: click.Context, _parameter: click.Parameter, incomplete: 
     return _matching(queues, incomplete)
 
 
+def queues_option(which: str) -> Callable[[F], F]:
+    """`--queue`, several times: names and patterns. `which` begins its help, as in "Of this queue only"."""
+    return click.option(
+        "--queue",
+        "-q",
+        "queues",
+        multiple=True,
+        shell_complete=complete_queue,
+        help=f"{which}: a name, or a pattern such as '*-tasks'; repeat it for more.",
+    )
+
+
 def complete_words(*, tasks: bool, most: int | None = None) -> Complete:
-    """For `[TARGET] WORD...`: names of tasks, or of queues. `most`: so many words come after TARGET at most."""
+    """Complete `[TARGET] WORD...` with names of tasks or queues. `most`: this many words come after TARGET at most."""
 
     def complete(ctx: click.Context, _parameter: click.Parameter, incomplete: str) -> list[str]:
         target, rest = _split(_words(ctx))
@@ -44,6 +59,44 @@ def complete_words(*, tasks: bool, most: int | None = None) -> Complete:
         return _matching(found - {*rest}, incomplete)
 
     return complete
+
+
+def complete_worker(ctx: click.Context, _parameter: click.Parameter, incomplete: str) -> list[str]:
+    """Ids of workers that are alive, for `[TARGET] WORKER`; of a SQLite file only, as everywhere here."""
+    return _of_store(ctx, incomplete, _workers)
+
+
+def complete_schedule(ctx: click.Context, _parameter: click.Parameter, incomplete: str) -> list[str]:
+    """Names of schedules, for `[TARGET] NAME`: those of the code, or those of a SQLite file."""
+    target, rest = _split(_words(ctx))
+    if rest:
+        return []
+    if or_default(target) and not is_place(target):
+        with contextlib.suppress(Exception), contextlib.redirect_stderr(io.StringIO()):
+            return _matching(set(find(or_default(target)).schedules), incomplete)
+        return []
+    return _of_store(ctx, incomplete, _schedules)
+
+
+def _of_store(ctx: click.Context, incomplete: str, ask: Callable[[Tenure], Awaitable[set[str]]]) -> list[str]:
+    """Ask a store on this machine; return nothing where it fails, or where a server would have to be asked."""
+    target, rest = _split(_words(ctx))
+    if rest or not or_default(target):
+        return []
+    try:
+        with contextlib.redirect_stderr(io.StringIO()):
+            app = find(or_default(target))
+            return _matching(run(app, ask), incomplete) if app.url.startswith(_LOCAL) else []
+    except Exception:  # noqa: BLE001 - see the head of this file
+        return []
+
+
+async def _workers(app: Tenure) -> set[str]:
+    return {one.id for one in (await app.operate.workers()).workers}
+
+
+async def _schedules(app: Tenure) -> set[str]:
+    return {one.name for one in (await app.operate.schedules()).schedules}
 
 
 def rejoined(words: Sequence[str]) -> list[str]:
@@ -58,7 +111,7 @@ def rejoined(words: Sequence[str]) -> list[str]:
 
 
 def _words(ctx: click.Context) -> list[str]:
-    """All words of the line that belong to no option. What click had no argument for is in `args`."""
+    """Return the words of the line that belong to no option. Words beyond click's arguments are in `args`."""
     given = [*(ctx.params.get("words") or ()), *filter(None, [ctx.params.get("target")]), *ctx.args]
     return rejoined(given)
 

@@ -1,11 +1,11 @@
-"""How a command ends: an exit code, and for what went wrong one line with a stable code. Never a traceback.
+"""The end of a command: an exit code, and for an error one line with a stable code. Never a traceback.
 
 Under `--json` that line is a JSON object (docs/reference/json.md), also where the words do not fit the command.
 
 0    done
 1    the broker is in trouble, or what was waited for or asked for did not come about, or something was found
 2    bad input or configuration
-70   a mistake in Tenure itself
+70   a bug in Tenure itself
 130  interrupted
 """
 
@@ -18,10 +18,10 @@ from collections.abc import Callable
 import click
 import msgspec
 
-from tenure.cli.colour import wants_colour
-from tenure.cli.plain import one_line, plain_json
+from tenure.cli.terminal.colour import wants_colour
+from tenure.cli.terminal.plain import one_line, plain_json
 from tenure.errors import BadMessage, ConfigurationError, MessageNotFound, TaskFailed, TenureError
-from tenure.remedy import codes_of, remedy_for
+from tenure.text.remedy import codes_of, remedy_for
 
 DONE = 0
 TROUBLE = 1
@@ -43,7 +43,7 @@ class ImportFailed(ConfigurationError):
 
 
 class NotConfirmed(ConfigurationError):
-    """An act on many messages that nobody said yes to."""
+    """An act on many messages that was not confirmed."""
 
     code = "not_confirmed"
 
@@ -55,7 +55,7 @@ class NotCancelled(TenureError):
 
 
 class Interruption(KeyboardInterrupt):
-    """Ctrl-C, where it is known how far the command came; `remedy` is a key of `remedy.py`."""
+    """Ctrl-C in a command that knows how far it came. `remedy` is a key of `text/remedy.py`."""
 
     def __init__(self, message: str, remedy: str) -> None:
         """Say `message` under `--json`."""
@@ -64,13 +64,13 @@ class Interruption(KeyboardInterrupt):
 
 
 class _Failure(msgspec.Struct, frozen=True, kw_only=True):
-    """What went wrong, as `--json` prints it."""
+    """An error, as `--json` prints it."""
 
     code: str
     message: str
     remedy: str
     exit_code: int
-    #: Of a task that failed: the worker's traceback.
+    #: For a failed task: the worker's traceback.
     traceback: str | None = None
 
 
@@ -90,7 +90,7 @@ def ending(run: Callable[[], object], *, as_json: bool = False) -> int:
         return INTERRUPTED
     except BrokenPipeError:
         return _reader_left()
-    except Exception as error:  # the last door: what passes it is a traceback on a user's screen
+    except Exception as error:  # the last handler: what passes it is a traceback on a user's screen
         if os.environ.get("TENURE_DEBUG"):
             raise
         failure = _of(error)
@@ -116,10 +116,10 @@ def _of(error: Exception) -> _Failure:
             advice = "Check the permissions of the file and its folders, or do this as another user"
             return _failure("permission_denied", f"{what}; the command was ended there. {advice}", TROUBLE)
         case UnicodeEncodeError():
-            # Words of the command line that are no UTF-8 come in as lone surrogates, and fail where they are stored.
-            return _failure("usage", f"{error.object!r} is no text in UTF-8; nothing was changed", BAD_INPUT)
+            # Arguments that are not UTF-8 come in as lone surrogates, and fail where they are stored.
+            return _failure("usage", f"{error.object!r} is not UTF-8 text; nothing was changed", BAD_INPUT)
     kind = type(error).__name__
-    text = f"{kind}: {error}; this is a mistake in Tenure: please report it, with what TENURE_DEBUG=1 shows"
+    text = f"{kind}: {error}; this is a bug in Tenure: please report it, with what TENURE_DEBUG=1 shows"
     return _failure("internal", text, OUR_MISTAKE)
 
 
@@ -169,5 +169,5 @@ def _never_fail_on_a_character() -> None:
 
 
 def _hold_back_logging() -> None:
-    """A library's warnings are told by the command in its own words; `worker` installs real logging."""
+    """The command reports a library's warnings itself; `worker` installs real logging."""
     logging.getLogger("tenure").addHandler(logging.NullHandler())

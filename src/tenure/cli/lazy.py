@@ -14,8 +14,9 @@ Table = Mapping[str, tuple[str, str]]
 class LazyGroup(click.Group):
     """A group made from a table of commands, or from several with a heading each."""
 
-    def __init__(self, *args: Any, table: Table | None = None, sections: Mapping[str, Table] | None = None,
-                 **kwargs: Any) -> None:  # fmt: skip
+    def __init__(
+        self, *args: Any, table: Table | None = None, sections: Mapping[str, Table] | None = None, **kwargs: Any
+    ) -> None:
         """Offer the commands of `table` or `sections`, in their order."""
         super().__init__(*args, **kwargs)
         self._sections = sections or {"Commands": table or {}}
@@ -47,7 +48,7 @@ class LazyGroup(click.Group):
         return super().resolve_command(ctx, args)
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Without a command, show the help; a shell that completes wants none."""
+        """Show the help where no command is given; a shell that completes wants none."""
         return super().parse_args(ctx, args if args or ctx.resilient_parsing else ["--help"])
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002 - click's
@@ -63,3 +64,26 @@ class LazyGroup(click.Group):
             CompletionItem(name, help=does) for name, (_, does) in self._table.items() if name.startswith(incomplete)
         ]
         return found + click.Command.shell_complete(self, ctx, incomplete)
+
+
+class ListingGroup(LazyGroup):
+    """A group that lists where no command is named: `tenure workers jobs:app` is `tenure workers list jobs:app`."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Put the command in that was left out."""
+        word = args[0] if args else ""
+        if ":" in word and len(args) > 1 and not args[1].startswith("-"):
+            raise click.UsageError(self.too_many(word, args[1]), ctx)
+        is_command = word in self._table or word in ctx.help_option_names or self._is_like_one(word)
+        return super().parse_args(ctx, args if is_command or ctx.resilient_parsing else ["list", *args])
+
+    def too_many(self, target: str, word: str) -> str:
+        """Explain why a word after TARGET is refused."""
+        return f"{word!r} is unexpected after {target}; commands come first: {', '.join(self._table)}"
+
+    def _is_like_one(self, word: str) -> bool:
+        """A mistyped command; a target has a colon, an option begins with a dash."""
+        import difflib
+
+        is_word = bool(word) and ":" not in word and not word.startswith("-")
+        return is_word and bool(difflib.get_close_matches(word, self._table, n=1))

@@ -13,11 +13,12 @@ from typing import Any
 
 from tenure.app import Tenure
 from tenure.cli.failing import BadTarget, ImportFailed
-from tenure.cli.target import DATABASES
 from tenure.errors import TenureError
-from tenure.task import Task
-from tenure.url import safe_url
+from tenure.tasks.task import Task
+from tenure.url_options import safe_url
 
+#: How files of SQLite are usually called.
+DATABASES = (".db", ".sqlite", ".sqlite3")
 _VARIADIC = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
 
 
@@ -60,7 +61,7 @@ def _is_reference(reference: str) -> bool:
 
 
 def _attribute(reference: str) -> tuple[Any, ModuleType, str]:
-    """What is behind a reference, its module, and its path there."""
+    """Return the object of a reference, its module, and its path there."""
     module_name, _, path = reference.partition(":")
     module = _module(module_name)
     found: Any = module
@@ -72,7 +73,7 @@ def _attribute(reference: str) -> tuple[Any, ModuleType, str]:
 
 
 def _made(reference: str, function: Callable[[], object]) -> object:
-    """What a function without parameters makes: an app that is not at the top of its module."""
+    """Call the function of `reference`, which makes an app; it must not need arguments."""
     required = [
         name
         for name, parameter in inspect.signature(function).parameters.items()
@@ -138,7 +139,7 @@ def _short(filename: str) -> str:
 
 
 def _near(path: str, module: ModuleType) -> str:
-    """What may have been meant: an app of that module, else a name like it."""
+    """Suggest what may have been meant: an app of that module, else a name like it."""
     apps = [name for name, value in vars(module).items() if isinstance(value, Tenure)]
     if apps:
         return f"; did you mean {module.__name__}:{apps[0]}?"

@@ -1,10 +1,10 @@
 """Logging of a worker process: lines for people, or one JSON object a line for machines. On standard error.
 
-A line for people is one line: what an exception or a handler says cannot forge another one (`plain.py`). What follows
-below a line, a traceback, is indented.
+A line for people is one line: what an exception or a handler says cannot forge another one (`terminal/plain.py`).
+What follows below a line, a traceback, is indented.
 
-Records may carry fields: those of `ctx.log` say which message they are about, those of `runtime/reporting.py` also
-what became of it. In JSON all of them stand beside the line.
+Records may carry fields: those of `ctx.log` say which message they are about, those of `runtime/path/reporting.py` also
+what became of it, those of `sinks/log_events.py` are events. In JSON all of them stand beside the line.
 """
 
 import logging
@@ -16,15 +16,17 @@ from typing import Any
 import click
 import msgspec
 
-from tenure.cli.colour import wants_colour
-from tenure.cli.plain import one_line, plain_lines
+from tenure.cli.terminal.colour import wants_colour
+from tenure.cli.terminal.plain import one_line, plain_lines
 
 _ABOUT = ("task", "message_id", "attempt")
 #: What became of a message. A line that has these says in words what its fields say.
 _OUTCOME = ("code", "next", "seconds", "waited_seconds")
 #: For machines: what a message belongs to.
 _RELATED = ("correlation_id",)
-#: Of what handlers say. Tenure's own lines name their message in words.
+#: All fields of an event (`tenure.sinks.log_events`).
+_EVENT = "event_fields"
+#: For lines of handlers. Tenure's own lines name their message themselves.
 _HANDLERS, _OWN = "tenure.task", "tenure."
 #: Of the sixteen colours that every terminal has. INFO, which most lines are, has none.
 _COLOURS: dict[int, dict[str, Any]] = {
@@ -34,7 +36,7 @@ _COLOURS: dict[int, dict[str, Any]] = {
     logging.CRITICAL: {"fg": "red", "bold": True},
 }
 _TIME_WIDTH = len("2030-01-31 09:00:00.000 ")
-#: SDKs that tell of every single request at INFO.
+#: SDKs that log every single request at INFO.
 _TALKATIVE = ("azure", "botocore", "aiobotocore")
 
 
@@ -67,7 +69,7 @@ class _Text(logging.Formatter):
         return "\n".join([self.formatMessage(record), *below])
 
     def formatMessage(self, record: logging.LogRecord) -> str:  # noqa: N802 - logging's name
-        """The line; what a handler says (`ctx.log`) is told which message it was. Our own lines name theirs."""
+        """The line. One that a handler logs (`ctx.log`) gets its message added; our own lines name theirs."""
         is_own = record.name.startswith(_OWN) and record.name != _HANDLERS
         about = {} if is_own else _fields(record, _ABOUT)
         record.about = f" [{' '.join(f'{name}={value}' for name, value in about.items())}]" if about else ""
@@ -84,7 +86,7 @@ def _coloured(line: str, record: logging.LogRecord) -> str:
 
 
 class _Json(logging.Formatter):
-    """One object a line."""
+    """A formatter that writes one JSON object a line."""
 
     def __init__(self, process: int | None = None) -> None:
         super().__init__()
@@ -99,6 +101,7 @@ class _Json(logging.Formatter):
             **self._which,
             "message": record.getMessage(),
             **_fields(record, _ABOUT + _RELATED + _OUTCOME),
+            **record.__dict__.get(_EVENT, {}),
         }
         if record.exc_info:
             entry["traceback"] = self.formatException(record.exc_info)
@@ -111,7 +114,7 @@ class _Json(logging.Formatter):
 
 
 def _sayable(value: Any) -> Any:
-    """A value that JSON has words for, whatever it is."""
+    """Make a value that JSON can hold, whatever it is."""
     if isinstance(value, int | float):
         return value
     text = value if isinstance(value, str) else repr(value)

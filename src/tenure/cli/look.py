@@ -1,6 +1,6 @@
 """Every message of some queues and states, read as far as it can be read: for commands that go through all of them.
 
-Used by `sweep`, `scaling`, `--until-empty` and the demo; lists for people are pages (`client/operations`).
+Used by `sweep`, `--until-empty` and the demo; lists for people are pages (`client/operations`).
 """
 
 from collections.abc import AsyncIterator, Sequence
@@ -16,7 +16,7 @@ from tenure.message import Message, MessageState
 _PAGE = 500
 
 
-class Seen(msgspec.Struct, frozen=True):
+class WaitingMessage(msgspec.Struct, frozen=True):
     """One message in a queue, with its envelope decoded where that works."""
 
     browsed: Browsed
@@ -39,7 +39,7 @@ async def look(
     limit: int | None = None,
     *,
     scan: bool = False,
-) -> AsyncIterator[Seen]:
+) -> AsyncIterator[WaitingMessage]:
     """Messages of these queues and states, in the order of each state (`Query`); at most `limit`.
 
     `scan`: also by a paid scan, where a state is shown only so.
@@ -50,7 +50,7 @@ async def look(
     size = _PAGE if limit is None else min(_PAGE, limit)
     found = 0
     async for browsed in browse_all(broker, Query(states=tuple(states), queues=tuple(queues), limit=size, scan=scan)):
-        yield Seen(browsed, read_envelope(browsed.envelope)[0])
+        yield WaitingMessage(browsed, read_envelope(browsed.envelope)[0])
         found += 1
         if found == limit:
             return

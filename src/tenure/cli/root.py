@@ -1,6 +1,6 @@
 """The root of the command line: what commands there are, and how each of them ends.
 
-The exit code is part of the interface, so it stands in the help and is decided in one place (`failing.py`).
+The exit code is part of the interface, so it is in the help and is decided in one place (`failing.py`).
 """
 
 import itertools
@@ -15,40 +15,66 @@ from tenure.cli.lazy import LazyGroup
 
 _SECTIONS = {
     "Run": {
-        "demo": ("tenure.cli.demo.command:demo", "Watch Tenure keep its promises, with nothing to set up."),
-        "worker": ("tenure.cli.worker:worker", "Run messages of an app's tasks until told to stop."),
-        "submit": ("tenure.cli.submit:submit", "Send one message for a task."),
-        "serve": ("tenure.cli.serve:serve", "Serve HTTP: routes for any language, live events."),
+        "demo": ("tenure.cli.commands.demo.command:demo", "Watch Tenure keep its promises, with nothing to set up."),
+        "worker": ("tenure.cli.commands.worker.worker:worker", "Run messages of an app's tasks until stopped."),
+        "submit": ("tenure.cli.commands.submit.submit:submit", "Send one message for a task."),
+        "serve": ("tenure.cli.commands.serve:serve", "Serve HTTP: routes for any language, live events."),
     },
     "Look": {
-        "top": ("tenure.cli.top.command:top", "Watch queues, tasks, leases and workers, live."),
-        "queues": ("tenure.cli.queues:queues", "Show how much lies in each queue, and which are paused."),
-        "messages": ("tenure.cli.messages:messages", "Show messages, changing nothing."),
-        "show": ("tenure.cli.show.command:show", "Show the whole life of one message."),
-        "stack": ("tenure.cli.stack.command:stack", "Show what a running handler is doing now."),
-        "events": ("tenure.cli.events.command:events", "Show what happened, or what happens now."),
-        "acts": ("tenure.cli.acts:acts", "Show who did what: the audit log."),
-        "workers": ("tenure.cli.workers:workers", "Show the workers that are alive, and what they hold."),
-        "health": ("tenure.cli.health:health", "Check for a probe: the store answers, workers are alive."),
-        "schedules": ("tenure.cli.schedules:schedules", "Show the schedules, their last and next ticks."),
-        "timing": ("tenure.cli.timing:timing", "Show how long tasks take, and how their leases fit."),
-        "scaling": ("tenure.cli.scaling:scaling", "Show how many workers each queue needs, and why."),
+        "top": ("tenure.cli.commands.top.command:top", "Watch queues, tasks, leases and workers, live."),
+        "queues": (
+            "tenure.cli.commands.queues:queues",
+            "Show how many messages each queue holds, and its pauses.",
+        ),
+        "clients": ("tenure.cli.commands.clients:clients", "Show the clients: what waits, what runs, their quotas."),
+        "messages": ("tenure.cli.commands.messages:messages", "Show messages, changing nothing."),
+        "show": ("tenure.cli.commands.show.command:show", "Show the whole life of one message."),
+        "trace": ("tenure.cli.commands.show.command:show", "Show the whole life of one message."),
+        "stack": ("tenure.cli.commands.stack.command:stack", "Show what a running handler is doing now."),
+        "events": ("tenure.cli.commands.events.command:events", "Show what happened, or what happens now."),
+        "acts": ("tenure.cli.commands.acts:acts", "Show who did what: the audit log."),
+        "workers": ("tenure.cli.commands.workers:workers", "Show the workers that are alive; drain or stop one."),
+        "findings": (
+            "tenure.cli.commands.findings:findings",
+            "Show what is wrong now; acknowledge or silence it.",
+        ),
+        "health": ("tenure.cli.commands.health:health", "Check for a probe: the store answers, workers are alive."),
+        "schedules": ("tenure.cli.commands.schedules:schedules", "Show the schedules; run, pause or resume one."),
+        "timing": ("tenure.cli.commands.timing:timing", "Show how long tasks take, and how their leases fit."),
+        "scaling": ("tenure.cli.commands.scaling:scaling", "Show how many workers each queue needs, and why."),
     },
     "Plan": {
-        "simulate": ("tenure.cli.simulate.command:simulate", "Show what a lease policy would do, on virtual time."),
+        "simulate": (
+            "tenure.cli.commands.simulate.command:simulate",
+            "Show what a lease policy would do, on virtual time.",
+        ),
     },
     "Act": {
-        "dead": ("tenure.cli.dead:dead", "Look at dead letters, send them back, or delete them."),
-        "cancel": ("tenure.cli.cancel:cancel", "Take messages back, also from workers that run them."),
-        "pause": ("tenure.cli.pausing:pause", "Let workers lease nothing from a queue."),
-        "resume": ("tenure.cli.pausing:resume", "Let workers lease from a paused queue again."),
-        "purge": ("tenure.cli.purge:purge", "Remove everything that waits in a queue."),
-        "sweep": ("tenure.cli.sweep:sweep", "Return overdue leases and those of dead workers, by hand."),
+        "dead": ("tenure.cli.commands.dead:dead", "Look at dead letters, send them back, or delete them."),
+        "cancel": ("tenure.cli.commands.cancel:cancel", "Cancel messages, also running ones."),
+        "run-now": ("tenure.cli.commands.run_now:run_now", "Run a delayed message now."),
+        "touch": ("tenure.cli.commands.touch:touch", "Give a running message more time."),
+        "pause": ("tenure.cli.commands.pause:pause", "Stop workers from leasing from a queue."),
+        "resume": ("tenure.cli.commands.pause:resume", "Let workers lease from a paused queue again."),
+        "limit": ("tenure.cli.commands.limit:limit", "Limit how many of a queue run at once or start in a time."),
+        "client": ("tenure.cli.commands.client:client", "Show, pause, limit, purge or forget one client."),
+        "purge": ("tenure.cli.commands.purge:purge", "Remove everything that waits in a queue."),
+        "sweep": ("tenure.cli.commands.sweep:sweep", "Return overdue leases and those of dead workers, by hand."),
+    },
+    "Tell others": {
+        "webhooks": (
+            "tenure.cli.commands.webhooks:webhooks",
+            "Register receivers of webhooks; show and replay deliveries.",
+        ),
     },
     "More": {
-        "token": ("tenure.cli.token:token", "Create, list and revoke access tokens of the server."),
-        "audit": ("tenure.cli.audit:audit", "Read source code for mistakes with queues; nothing is run."),
-        "completion": ("tenure.cli.completion:completion", "Print the completion script for a shell."),
+        "token": ("tenure.cli.commands.token:token", "Create, list and revoke access tokens of the server."),
+        "settings": (
+            "tenure.cli.commands.settings:settings",
+            "Show the settings in force, and where each is from.",
+        ),
+        "audit": ("tenure.cli.commands.audit:audit", "Read source code for mistakes with queues; nothing is run."),
+        "completion": ("tenure.cli.commands.completion:completion", "Print the completion script for a shell."),
     },
 }
 
@@ -64,7 +90,7 @@ Exit codes:
        demo: a promise was broken; audit: it found something;
        health: unhealthy
   2    bad input or configuration; nothing was changed
-  70   a mistake in Tenure itself; TENURE_DEBUG=1 shows the traceback
+  70   a bug in Tenure itself; TENURE_DEBUG=1 shows the traceback
   130  interrupted
 
 Errors are one line on standard error: error[code]: sentence. The codes are stable.

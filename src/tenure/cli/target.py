@@ -2,7 +2,7 @@
 
 jobs:app              attribute `app` of module `jobs`, looked for from the current folder; or a function that makes it
 sqlite:///jobs.db     a place; the app made for it has no tasks, which is enough to look and to send
-(nothing)             TENURE_URL, which may be either
+(nothing)             TENURE_URL, which may be either; else what else names a store (`config.py`)
 """
 
 import asyncio
@@ -18,14 +18,13 @@ import click
 from tenure.app import Tenure
 from tenure.assembly import creating
 from tenure.cli.failing import BadTarget
+from tenure.config import url_from
 from tenure.errors import BadArgument
 
 T = TypeVar("T")
 F = TypeVar("F", bound=Callable[..., Any])
 
 _NAME_ONE = "name an app (jobs:app) or a URL (sqlite:///jobs.db)"
-#: How files that hold messages are usually called.
-DATABASES = (".db", ".sqlite", ".sqlite3")
 
 
 def target_argument(command: F) -> F:
@@ -39,7 +38,7 @@ def json_option(command: F) -> F:
 
 
 def split(words: Sequence[str]) -> tuple[str | None, list[str]]:
-    """Tell TARGET from the words after it: the first word is one if it has a colon."""
+    """Separate TARGET from the arguments after it: the first one is TARGET if it has a colon."""
     if words and ":" in words[0] and not words[0].lstrip().startswith(("{", "[", '"')):
         return words[0], list(words[1:])
     if words and not or_default(None):
@@ -55,18 +54,32 @@ def split_ids(words: Sequence[str]) -> tuple[str | None, list[str]]:
     return target, list(dict.fromkeys(ids))
 
 
+def split_one(words: Sequence[str], command: str, where: str) -> tuple[str | None, str]:
+    """As `split_ids`, for a command that takes one message; `where` says where its id can be found."""
+    target, ids = split_ids(words)
+    if not ids:
+        raise click.UsageError(
+            f"which message? Add its id: tenure {command} {f'{target} ' if target else ''}ID ({where})"
+        )
+    if len(ids) > 1:
+        raise click.UsageError(f"one message at a time, not {len(ids)}: {' '.join(ids)}")
+    return target, ids[0]
+
+
 def is_place(target: str | None) -> bool:
     """Whether it is a URL, so that there are no tasks to check against."""
     return "://" in or_default(target)
 
 
 def or_default(target: str | None) -> str:
-    """The target, else what TENURE_URL says; empty: neither."""
-    return target or os.environ.get("TENURE_URL", "").strip()
+    """The target, or else the one of the environment. Empty: there is neither."""
+    return target or os.environ.get("TENURE_URL", "").strip() or url_from() or ""
 
 
 def meant(word: str) -> str:
-    """What a word that is no target was meant to be, as the end of a clause: a file, or a module of this folder."""
+    """Suggest what an argument that is no target may have meant, as the end of a clause: a file, or a module here."""
+    from tenure.cli.loading import DATABASES
+
     if word.endswith(DATABASES):
         return f" (did you mean sqlite:///{word}?)"
     path = Path(*word.split("."))
@@ -77,7 +90,7 @@ def meant(word: str) -> str:
 def find(target: str | None, *, must_exist: bool = True) -> Tenure:
     """The app that `target` names; raises `ConfigurationError` in one of its kinds.
 
-    A URL that leads nowhere is a mistake for whoever looks; only who sends may create the place.
+    A URL without a store is a mistake for commands that read; only a send may create the store.
     """
     target = or_default(target)
     if not target:

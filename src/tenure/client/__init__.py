@@ -1,1 +1,1 @@
-"""What a program outside the worker does with a place: read all of a list, sum figures up."""
+"""The client: sends messages and reads a store from outside a worker."""

@@ -1,8 +1,8 @@
-"""The portal: a way into async code for code that is not.
+"""The portal: runs async code for callers that are not async.
 
-One event loop in a daemon thread, made at the first use and kept for the process; `submit_sync` and
-`SyncHandle` go through it. A process that was forked after the first use gets a new one. In async code the
-portal refuses: blocking there would stop everything else on the loop.
+One event loop in a daemon thread, made at the first use and kept for the process; `submit_sync` and `SyncHandle` use
+it. A process that was forked after the first use gets a new one. In async code the portal refuses, because blocking
+there would stop everything else on the loop.
 
 Used by `app.py`.
 """
@@ -19,11 +19,11 @@ from tenure.errors import SyncInAsync
 T = TypeVar("T")
 
 
-class Portal:
+class BlockingPortal:
     """Runs coroutines for threads that have no event loop."""
 
     def __init__(self) -> None:
-        """Nothing is started yet."""
+        """Make a portal; its thread starts with the first call."""
         self._lock = threading.Lock()
         self._loop: asyncio.AbstractEventLoop | None = None
         self._pid = 0
@@ -34,13 +34,13 @@ class Portal:
         if _is_async_code():
             msg = (
                 "this is async code, and a blocking call would stop everything else in it; nothing was done. "
-                "Await the async word instead (submit, result), or call this from a thread"
+                "Await the async method instead (submit, result), or call this from a thread"
             )
             raise SyncInAsync(msg)
         future = asyncio.run_coroutine_threadsafe(_awaited(work), self._running_loop())
         try:
             return future.result()
-        except BaseException:  # Ctrl-C, while we wait: nobody will want the answer
+        except BaseException:  # Ctrl-C, while we wait: no caller is left to take the answer
             future.cancel()
             raise
 
@@ -58,11 +58,11 @@ class Portal:
             return self._loop
 
     def inherit(self) -> None:
-        """In a forked child: another thread of the parent may have held the lock, and is not here to let it go."""
+        """Take a new lock in a forked child: a thread of the parent may have held the old one."""
         self._lock = threading.Lock()
 
 
-_ALL: "weakref.WeakSet[Portal]" = weakref.WeakSet()
+_ALL: "weakref.WeakSet[BlockingPortal]" = weakref.WeakSet()
 
 
 def _inherit_all() -> None:

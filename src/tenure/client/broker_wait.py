@@ -1,7 +1,7 @@
-"""Waiting at the start for a broker that is away: a container of a broker may start after those that use it.
+"""Waits at the start for a broker that is away: a container of a broker may start after those that use it.
 
 Only an outage is waited for. A wrong password, a server of another kind or a missing table is raised at once. What is
-opened later, by a `submit` or a look, waits for nothing: its caller is told of the outage.
+opened later, by a `submit` or a read, does not wait: its caller gets the error.
 
 Used by `app.py` (`Tenure.open`).
 """

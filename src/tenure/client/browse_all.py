@@ -23,7 +23,7 @@ async def pages(broker: Broker, query: Query) -> AsyncIterator[Page]:
 
 
 async def browse_all(broker: Broker, query: Query) -> AsyncIterator[Browsed]:
-    """Every message."""
+    """Read every message of a query, page by page."""
     async for page in pages(broker, query):
         for message in page.messages:
             yield message

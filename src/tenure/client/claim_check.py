@@ -1,30 +1,31 @@
-"""The claim check: a body over the broker's limit goes to a cloakroom, and its message carries a ticket instead.
+"""The claim check: a body over the broker's limit goes to a blob store, and its message carries a ticket instead.
 
-    send      leave the body, then send the ticket    a crash between leaves a body that nobody asks for
-    run       claim, then fetch                       `runtime/fetching.py`
+    send      leave the body, then send the ticket    a crash between leaves a body without a message
+    run       claim, then fetch                       `runtime/ownership/blob_fetch.py`
     done      seal, ack, then discard                 a crash between leaves one too
     dead      keep                                    a redrive runs it again
 
-So a body is there for as long as its message can run. What nobody asks for is found by `runtime/tidying.py`. Nothing is
-ever truncated; without a cloakroom, what is too large is refused at `send`.
+So a body is there for as long as its message can run. A body without a message is found by
+`runtime/background/blob_gc.py`. Nothing is ever truncated; without a blob store, what is too large is refused at
+`send`.
 """
 
-import asyncio
 import hashlib
 import logging
-import os
 from collections.abc import Collection, Sequence
 from typing import Protocol
 
 import msgspec
 
 from tenure import envelope
+from tenure.blobs import BlobStore, name_of
 from tenure.broker import BrokerTraits, Sent
-from tenure.cloakroom import Cloakroom, name_of
+from tenure.client.open_once import OpenOnce
+from tenure.client.send_log import log_sent
 from tenure.errors import TenureError
 from tenure.message import ELSEWHERE, Message, Outgoing, Ticket
-from tenure.plural import plural
 from tenure.rules.sendable import unsendable
+from tenure.text.plural import plural
 from tenure.verdict import Reason
 
 logger = logging.getLogger("tenure.claim_check")
@@ -33,12 +34,12 @@ logger = logging.getLogger("tenure.claim_check")
 _TOO_LARGE = "body_too_large"
 
 
-class Sender(Protocol):
-    """What is needed of a broker to send."""
+class SendingBroker(Protocol):
+    """The part of a broker that is needed to send."""
 
     @property
     def traits(self) -> BrokerTraits:
-        """What it can and cannot do."""
+        """The broker's traits."""
         ...
 
     async def send(self, batch: Sequence[Outgoing]) -> list[Sent]:
@@ -47,11 +48,11 @@ class Sender(Protocol):
 
 
 class Judge(Protocol):
-    """What is needed of a broker to know what it would refuse."""
+    """The part of a broker that says what it would refuse."""
 
     @property
     def traits(self) -> BrokerTraits:
-        """What it can and cannot do."""
+        """The broker's traits."""
         ...
 
     def refusal(self, outgoing: Outgoing) -> Reason | None:
@@ -60,7 +61,10 @@ class Judge(Protocol):
 
 
 class BodyGone(Exception):
-    """The cloakroom has no such body. `elsewhere`: it was left at another place than this one, as far as is known."""
+    """The blob store has no such body.
+
+    `elsewhere`: it was stored at another place than this one, as far as is known.
+    """
 
     def __init__(self, message: str, *, elsewhere: bool) -> None:
         """Say what was looked for, and where."""
@@ -69,49 +73,37 @@ class BodyGone(Exception):
 
 
 class BodyDamaged(Exception):
-    """What lies in the cloakroom is not what was left there."""
+    """The body in the blob store is not the one that was stored."""
 
 
 class ClaimCheck:
-    """Leaves, fetches and discards bodies. Opened by itself, when it is first needed."""
+    """Stores, fetches and discards bodies. It opens the blob store when it is first needed."""
 
-    def __init__(self, cloakroom: Cloakroom) -> None:
-        """Nothing is opened yet."""
-        self.cloakroom = cloakroom
-        self._opening: asyncio.Task[None] | None = None
-        #: The process in which it is open; 0: in none.
-        self._pid = 0
+    def __init__(self, blob_store: BlobStore) -> None:
+        """Use this blob store; it is opened when it is first needed."""
+        self.blob_store = blob_store
+        self._once = OpenOnce(blob_store.open)
 
     def twin(self) -> "ClaimCheck":
-        """For another thread's event loop."""
-        return ClaimCheck(self.cloakroom.twin())
+        """Return a claim check for another thread's event loop."""
+        return ClaimCheck(self.blob_store.twin())
 
     async def open(self) -> None:
         """Connect, once."""
-        if self._pid == os.getpid():
-            return
-        opening = self._opening
-        if opening is None or opening.done() or opening.get_loop() is not asyncio.get_running_loop():
-            opening = self._opening = asyncio.get_running_loop().create_task(self._open())
-        await asyncio.shield(opening)
-
-    async def _open(self) -> None:
-        await self.cloakroom.open()
-        self._pid = os.getpid()
+        await self._once.open()
 
     async def close(self) -> None:
         """Disconnect; it can be opened again."""
-        if self._pid == os.getpid():
-            self._pid = 0
-            await self.cloakroom.close()
+        if self._once.was_open():
+            await self.blob_store.close()
 
     # -- sending -----------------------------------------------------------------------------------
 
-    async def send(self, broker: Sender, batch: Sequence[Outgoing], new: Collection[str] = ()) -> list[Sent]:
+    async def send(self, broker: SendingBroker, batch: Sequence[Outgoing], new: Collection[str] = ()) -> list[Sent]:
         """Send a batch that is not longer than the broker takes; bodies over its limit by claim check.
 
         A queue may have a limit of its own that only the broker knows of: what is refused for its size is left in the
-        cloakroom and sent once more. `new`: ids that were made for this very send.
+        blob store and sent once more. `new`: ids that were made for this very send.
         """
         if not broker.traits.takes_tickets:
             return await broker.send(batch)
@@ -126,7 +118,7 @@ class ClaimCheck:
         return answers
 
     async def check_in(self, batch: Sequence[Outgoing], limit: int) -> list[Outgoing]:
-        """The same messages, those over `limit` with tickets: their bodies are kept when this returns."""
+        """Return the messages, those over `limit` with tickets: their bodies are kept when this returns."""
         # What cannot be sent has no size: the broker says why.
         large = [place for place, out in enumerate(batch) if unsendable(out) is None and is_over(out.message, limit)]
         return await self._leave(batch, large) if large else list(batch)
@@ -141,17 +133,17 @@ class ClaimCheck:
             if ticketed.ticket is not None:
                 bodies.append((name_of(message, ticketed.ticket.digest), _payload(message)))
             out[place] = msgspec.structs.replace(batch[place], message=ticketed)
-        await self.cloakroom.leave(bodies)
+        await self.blob_store.leave(bodies)
         return out
 
     def ticketed(self, message: Message) -> Message:
-        """The message as it would be sent with a ticket; nothing is left yet."""
+        """Return the message with a ticket instead of its body. The body is not stored yet."""
         body = _payload(message)
-        ticket = Ticket(self.cloakroom.place, len(body), hashlib.sha256(body).hexdigest())
+        ticket = Ticket(self.blob_store.place, len(body), hashlib.sha256(body).hexdigest())
         return msgspec.structs.replace(message, body=ELSEWHERE, ticket=ticket)
 
     async def _forget(self, batch: Sequence[Outgoing], answers: Sequence[Sent], new: Collection[str]) -> None:
-        """Discard what was left for messages that were not stored, where their ids are `new`.
+        """Discard the bodies of messages that were not stored, if their ids are `new`.
 
         An id that its sender chose may have been sent before, and that message needs the body.
         """
@@ -165,14 +157,14 @@ class ClaimCheck:
     # -- running -----------------------------------------------------------------------------------
 
     async def fetch(self, message: Message) -> Message:
-        """The message with its body. Raises `BodyGone` and `BodyDamaged`, and what the cloakroom raises."""
+        """The message with its body. Raises `BodyGone` and `BodyDamaged`, and what the blob store raises."""
         ticket = message.ticket
         if ticket is None:
             return message
         await self.open()
         name = name_of(message, ticket.digest)
-        (body,) = await self.cloakroom.fetch([name])
-        here = self.cloakroom.place
+        (body,) = await self.blob_store.fetch([name])
+        here = self.blob_store.place
         if body is None:
             elsewhere = ticket.place != here
             where = f"{ticket.place}, and this worker looks at {here}" if elsewhere else here
@@ -184,16 +176,16 @@ class ClaimCheck:
         return msgspec.structs.replace(message, body=msgspec.Raw(body), ticket=None)
 
     async def discard(self, messages: Sequence[Message]) -> None:
-        """Keep the bodies of these no longer. That it fails does no harm: they are found later, and discarded then."""
+        """Discard the bodies of these. If that fails, `runtime/background/blob_gc.py` finds and discards them later."""
         names = [name_of(message, message.ticket.digest) for message in messages if message.ticket is not None]
         if not names:
             return
         try:
             await self.open()
-            await self.cloakroom.discard(names)
+            await self.blob_store.discard(names)
         except TenureError as error:
             many = plural(len(names), "body", "bodies")
-            logger.warning("could not discard %s at %s for now: %s", many, self.cloakroom.place, error)
+            logger.warning("could not discard %s at %s for now: %s", many, self.blob_store.place, error)
 
 
 def is_over(message: Message, limit: int) -> bool:
@@ -202,7 +194,7 @@ def is_over(message: Message, limit: int) -> bool:
 
 
 def _payload(message: Message) -> bytes:
-    """As it is kept: white space around it would be lost in an envelope, too."""
+    """Return the payload as it is kept: an envelope would drop white space around it, too."""
     return bytes(message.body).strip()
 
 
@@ -219,17 +211,19 @@ def refusal(broker: Judge, check: ClaimCheck | None, outgoing: Outgoing) -> Reas
 
 
 async def send(
-    broker: Sender, check: ClaimCheck | None, batch: Sequence[Outgoing], new: Collection[str] = ()
+    broker: SendingBroker, check: ClaimCheck | None, batch: Sequence[Outgoing], new: Collection[str] = ()
 ) -> list[Sent]:
     """Send a batch, by claim check where there is one; `new` as for `ClaimCheck.send`."""
-    return await (broker.send(batch) if check is None else check.send(broker, batch, new))
+    answers = await (broker.send(batch) if check is None else check.send(broker, batch, new))
+    log_sent(batch, answers)
+    return answers
 
 
-class Post:
-    """A broker's `send` by claim check, for whoever knows only how to send."""
+class ClaimCheckSender:
+    """A broker's `send` by claim check, for code that only sends."""
 
-    def __init__(self, broker: Sender, check: ClaimCheck | None) -> None:
-        """Without a claim check, the broker's own."""
+    def __init__(self, broker: SendingBroker, check: ClaimCheck | None) -> None:
+        """Send to this broker. Without a claim check, its own limit applies."""
         self._broker = broker
         self._check = check
 

@@ -39,7 +39,7 @@ class Figures(msgspec.Struct, frozen=True, kw_only=True):
     #: Messages a second that came in, by the change of depth. None: depth is a guess here, or was not stored, or this
     #: is a task (depth is of a queue).
     rate_in: float | None = None
-    #: Of the runs that a handler ended by itself (completed, retried, dead) the part that failed. None: there was none.
+    #: The part that failed of the runs that a handler ended by itself (completed, retried, dead). None: there was none.
     error_share: float | None
     #: How long handlers ran. None: none did.
     duration: Quantiles | None
@@ -69,13 +69,19 @@ class Point(msgspec.Struct, frozen=True, kw_only=True):
     figures: Figures
     #: Messages that waited or ran at the end of the step. None: not known.
     depth: int | None = None
+    #: Those of them that ran. None: not known, or stored by an older Tenure.
+    running: int | None = None
 
 
 def figures_of(
-    series: Iterable[Series], seconds: float, *, queue: str | None = None, task: str | None = None,
+    series: Iterable[Series],
+    seconds: float,
+    *,
+    queue: str | None = None,
+    task: str | None = None,
     depth_change: int | None = None,
-) -> Figures:  # fmt: skip
-    """What these series say together. `depth_change`: by how many messages the queue grew; None: not known."""
+) -> Figures:
+    """Sum up these series. `depth_change`: by how many messages the queue grew; None: not known."""
     all_, counts = Series("", "", ""), dict[str, int]()
     for one in series:
         all_.add(one)
@@ -89,15 +95,23 @@ def figures_of(
     ended = failed + counts.get(tallied.COMPLETED, 0)
     first = [*all_.deliveries, *([0] * tallied.DELIVERIES)]
     return Figures(
-        queue=queue, task=task, seconds=seconds, counts=counts, rate_out=out / seconds,
+        queue=queue,
+        task=task,
+        seconds=seconds,
+        counts=counts,
+        rate_out=out / seconds,
         rate_in=None if depth_change is None else max(0.0, (depth_change + out) / seconds),
         error_share=failed / ended if ended else None,
-        duration=duration, wait=_quantiles(all_.waits, all_.waited),
+        duration=duration,
+        wait=_quantiles(all_.waits, all_.waited),
         lease_use=duration.p95 / lease if duration is not None and lease > 0.0 else None,
         deliveries=(first[0], first[1], first[2], first[3], first[4]),
-        beats=all_.beats, lost_leases=counts.get(tallied.LEASE_LOST, 0),
-        duplicates=counts.get(tallied.DUPLICATE, 0), size=all_.size, settlements=all_.settled,
-    )  # fmt: skip
+        beats=all_.beats,
+        lost_leases=counts.get(tallied.LEASE_LOST, 0),
+        duplicates=counts.get(tallied.DUPLICATE, 0),
+        size=all_.size,
+        settlements=all_.settled,
+    )
 
 
 def _quantiles(buckets: dict[int, int], total: float) -> Quantiles | None:

@@ -1,8 +1,8 @@
 """Redriving: which dead letters are meant, and at what pace they go.
 
 What is meant is found first, and then moved batch by batch: what dies again meanwhile is not moved a second time. There
-is nothing to resume: whoever is interrupted starts anew with the same words, and what was moved is no dead letter any
-more. Nothing here changes anything; `operating.py` acts and records. Used by it and by `tenure dead`.
+is nothing to resume: after an interruption the same command starts again, and a moved message is not a dead letter any
+more. Nothing here changes anything; `operator.py` acts and records. Used by it and by `tenure dead`.
 """
 
 import math
@@ -22,7 +22,7 @@ from tenure.rules.fingerprint import fingerprint
 _PAGE = 500
 
 
-class Letter(msgspec.Struct, frozen=True):
+class OpenedLetter(msgspec.Struct, frozen=True):
     """A dead letter, read as far as it can be read."""
 
     browsed: Browsed
@@ -32,7 +32,7 @@ class Letter(msgspec.Struct, frozen=True):
 
     @property
     def task(self) -> str | None:
-        """Its task, where that is known."""
+        """The task, where it is known."""
         return None if self.message is None else self.message.task
 
     @property
@@ -42,7 +42,7 @@ class Letter(msgspec.Struct, frozen=True):
 
 
 class Which(msgspec.Struct, frozen=True, kw_only=True):
-    """Which dead letters are meant. Where several things are given, all of them must hold."""
+    """A choice of dead letters. Where several things are given, all of them must hold."""
 
     task: str | None = None
     #: The code of the reason.
@@ -52,10 +52,14 @@ class Which(msgspec.Struct, frozen=True, kw_only=True):
     #: Wall times: it died not before the one, and before the other.
     since: float | None = None
     before: float | None = None
-    #: At most so many, the first ones.
+    #: As the broker looks for them.
+    client: str | None = None
+    key: str | None = None
+    text: str | None = None
+    #: Stop after this many.
     limit: int | None = None
 
-    def holds(self, letter: Letter) -> bool:
+    def holds(self, letter: OpenedLetter) -> bool:
         """Whether this one is meant."""
         if (self.task is not None and letter.task != self.task) or self.reason not in (None, letter.code):
             return False
@@ -70,7 +74,7 @@ class Which(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Redrive(msgspec.Struct, frozen=True):
-    """What a redrive found, and what it moved."""
+    """The result of a redrive: how many it found, and how many it moved."""
 
     #: The ids that were meant.
     found: tuple[str, ...]
@@ -80,13 +84,20 @@ class Redrive(msgspec.Struct, frozen=True):
     moved: tuple[str, ...] = ()
 
 
-async def find(broker: Broker, queues: Sequence[str] | None, which: Which) -> AsyncIterator[Letter]:
+async def find(broker: Broker, queues: Sequence[str] | None, which: Which) -> AsyncIterator[OpenedLetter]:
     """The dead letters of these queues (names and patterns; None: all) that are meant; of each the first ones first."""
     left = math.inf if which.limit is None else which.limit
     query = Query(
-        states=(MessageState.DEAD,), queues=None if queues is None else tuple(queues), task=which.task,
-        since=which.since, until=which.before, limit=_PAGE,
-    )  # fmt: skip
+        states=(MessageState.DEAD,),
+        queues=None if queues is None else tuple(queues),
+        task=which.task,
+        client=which.client,
+        key=which.key,
+        text=which.text,
+        since=which.since,
+        until=which.before,
+        limit=_PAGE,
+    )
     if (queues is not None and not queues) or left <= 0:
         return
     async for browsed in browse_all(broker, query):
@@ -98,32 +109,36 @@ async def find(broker: Broker, queues: Sequence[str] | None, which: Which) -> As
                 return
 
 
-def _read(browsed: Browsed) -> Letter:
+def _read(browsed: Browsed) -> OpenedLetter:
     try:
-        return Letter(browsed, envelope.decode(browsed.envelope))
+        return OpenedLetter(browsed, envelope.decode(browsed.envelope))
     except BodyUndecodable as error:
-        return Letter(browsed, None, str(error))
+        return OpenedLetter(browsed, None, str(error))
 
 
-def kinds_of(letters: Iterable[Letter]) -> Counter[str]:
-    """How many there are of each task and reason."""
+def kinds_of(letters: Iterable[OpenedLetter]) -> Counter[str]:
+    """Count the dead letters by task and reason."""
     return Counter(kind_of(letter) for letter in letters)
 
 
-def kind_of(letter: Letter) -> str:
-    """Task and reason, in a word."""
+def kind_of(letter: OpenedLetter) -> str:
+    """Task and reason, as one text."""
     return f"{letter.task or 'unreadable'} ({letter.code})"
 
 
 async def in_turn(
-    ids: Sequence[str], clock: Clock, pause: Callable[[float], Awaitable[None]], *,
-    batch_limit: int, per_second: float | None,
-) -> AsyncIterator[Sequence[str]]:  # fmt: skip
+    ids: Sequence[str],
+    clock: Clock,
+    pause: Callable[[float], Awaitable[None]],
+    *,
+    batch_limit: int,
+    per_second: float | None,
+) -> AsyncIterator[Sequence[str]]:
     """Batches of `ids`, each when its time has come: at most `per_second`, or one after the other.
 
-    `pause` is asked to wait for so many seconds, and may end early.
+    `pause` is asked to wait for this many seconds, and may end early.
     """
-    # A quarter of a second's worth at once: even enough for whoever has to work it off, and few enough steps.
+    # A quarter of a second's worth at once: even enough for the workers, and few enough steps.
     size = batch_limit if per_second is None else max(1, min(batch_limit, math.floor(per_second / 4)))
     started = clock.monotonic()
     for start in range(0, len(ids), size):

@@ -1,18 +1,18 @@
 """Read what all workers counted: rates, outcomes, durations and waits of every queue and task, and their course.
 
-    reader = Tallies(app.broker, app.state)
+    reader = TallyReader(app.broker, app.state)
     view = await reader.read(600.0)           # the last ten minutes; asked again, it reads only what is new
     for one in view.queues(60.0): ...         # `Figures` of each queue over the last minute of it
     for one in view.tasks(60.0): ...          # the same for each queue and task
     view.total(60.0)                          # everything together
     view.points(30, queue="mail-tasks")       # time series: one `Point` for each 30 s, for plots and sparklines
 
-For `tenure top`, the server, `/metrics` and alerts: figures are made by `runtime/statistics.py` and added up here, and
-whoever shows them adds no rule of their own. Reading changes nothing. Up to an hour it reads rows of ten seconds, up to
-a day rows of minutes, beyond that rows of hours, and shorter ones for what is not added up yet.
+For `tenure top` and the server: figures are made by `runtime/background/statistics.py` and added up
+here, and what shows them adds no rule of its own. Reading changes nothing. Up to an hour it reads rows of ten
+seconds, up to a day rows of minutes, beyond that rows of hours, and shorter ones for what is not added up yet.
 
-A view ends at the last bucket that is complete (`View.until`), 0 to 10 s before now. A process stores its figures
-every `View.store_seconds`: a window that is not several times as long jumps.
+A view ends at the last bucket that is complete (`TallyView.until`), 0 to 10 s before now. A process stores its figures
+every `TallyView.store_seconds`: a window that is not several times as long jumps.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -25,17 +25,17 @@ from tenure.rules import queue_pattern
 from tenure.state import State
 from tenure.tally import HOUR, MINUTE, TEN_SECONDS, Tally
 from tenure.timing import tallied
-from tenure.timing.tallied import OTHER, Row, Series, Sum
+from tenure.timing.tallied import FACTS, OTHER, Series, Sum, TallyRow
 
-__all__ = ["OTHER", "Bucket", "Depths", "Figures", "Point", "Quantiles", "Tallies", "View"]
+__all__ = ["OTHER", "Bucket", "Depths", "Figures", "Point", "Quantiles", "TallyReader", "TallyView"]
 
-#: Up to so many seconds back, rows of this step are kept for sure.
+#: Up to this many seconds back, rows of this step are kept for sure.
 _REACH = {TEN_SECONDS: 3_600.0, MINUTE: 86_400.0}
 #: Sums over all processes may name more series than one process: a thousand queues of several workers.
 _MOST_SUMMED = 20_000
 #: Rows may be stored late, after an outage of their process: so much is read again each time.
 _LATE_SECONDS = 120
-#: A depth is good for so long: it is stored when it changed, and else once a minute.
+#: A depth is good for this long: it is stored when it changed, and else once a minute.
 _DEPTH_SECONDS = 90.0
 
 _Key = tuple[int, str, int]
@@ -43,11 +43,13 @@ _Wanted = Callable[[str], bool] | None
 
 
 class Bucket(msgspec.Struct, frozen=True):
-    """What all processes counted in one bucket."""
+    """The counts of all processes in one bucket."""
 
     at: int
     step: int
     series: list[Series]
+    #: What happened to processes, by kind of event.
+    facts: dict[str, int] = {}
 
 
 class Depths(msgspec.Struct, frozen=True):
@@ -57,16 +59,20 @@ class Depths(msgspec.Struct, frozen=True):
     depths: dict[str, int]
     #: In all other queues together.
     rest: int
+    #: Those of them that ran. None: not known.
+    running: dict[str, int] | None = None
+    running_rest: int = 0
 
     def of(self, wanted: _Wanted) -> int | None:
         """Messages in these queues. None: they are among the rest."""
-        if wanted is None:
-            return sum(self.depths.values()) + self.rest
-        named = sum(depth for queue, depth in self.depths.items() if wanted(queue))
-        return named if named or not self.rest else None
+        return _sum_of(self.depths, self.rest, wanted)
+
+    def running_of(self, wanted: _Wanted) -> int | None:
+        """Messages of these queues that ran. None: not known."""
+        return None if self.running is None else _sum_of(self.running, self.running_rest, wanted)
 
 
-class View(msgspec.Struct, frozen=True, kw_only=True):
+class TallyView(msgspec.Struct, frozen=True, kw_only=True):
     """The figures of one stretch of time, read once; everything else is computed in memory."""
 
     #: Wall times by the store's clock: multiples of the longest step in it.
@@ -121,10 +127,18 @@ class View(msgspec.Struct, frozen=True, kw_only=True):
             for queue, task in sorted(by_task)
         ]
 
+    def facts(self, seconds: float | None = None) -> dict[str, int]:
+        """What happened to processes over the last `seconds`, by kind of event: heartbeats that failed, deaths."""
+        begin, counts = self._begin(seconds), dict[str, int]()
+        for bucket in self.buckets:
+            if begin <= bucket.at:
+                tallied.add_counts(counts, bucket.facts)
+        return counts
+
     def points(
         self, step: int, *, queue: str | None = None, queues: Sequence[str] | None = None, task: str | None = None
     ) -> list[Point]:
-        """One point for each `step` seconds, oldest first, also where nothing was counted; `queue` may be a pattern.
+        """Return one point per `step` seconds, oldest first, also where nothing was counted; `queue` may be a pattern.
 
         `queues`: instead of one, all of these together.
 
@@ -148,7 +162,10 @@ class View(msgspec.Struct, frozen=True, kw_only=True):
     ) -> Point:
         change = None if task is not None else self._depth_change(at, at + step, wanted)
         figures = figures_of(series, step, queue=queue, task=task, depth_change=change)
-        return Point(at=at, figures=figures, depth=None if task is not None else self._depth_at(at + step, wanted))
+        held = None if task is not None else self._depths_at(at + step)
+        if held is None:
+            return Point(at=at, figures=figures)
+        return Point(at=at, figures=figures, depth=held.of(wanted), running=held.running_of(wanted))
 
     def _begin(self, seconds: float | None) -> int:
         return self.since if seconds is None else max(self.since, int(self.until - seconds))
@@ -167,7 +184,7 @@ class View(msgspec.Struct, frozen=True, kw_only=True):
         return None if found is None else found.of(wanted)
 
     def _depths_at(self, moment: float) -> Depths | None:
-        """What was last stored by then, if that is not too long ago."""
+        """Return the depths last stored by then, if that is not too long ago."""
         found = None
         for one in self.depths if self.has_depths else ():
             if one.at > moment:
@@ -176,20 +193,20 @@ class View(msgspec.Struct, frozen=True, kw_only=True):
         return None if found is None or moment - found.at > _DEPTH_SECONDS else found
 
 
-class Tallies:
+class TallyReader:
     """Reads the tallies of one place. Asked again, it reads only what is new. One read at a time."""
 
     def __init__(self, broker: Broker, state: State) -> None:
-        """Nothing is read yet."""
+        """Read from this broker and state, when asked."""
         self._state = state
         self._has_depths = broker.traits.depth_is_exact
         #: How often a process stores its figures.
         self.store_seconds = tallied.store_seconds(broker.traits.snapshot_seconds)
-        self._rows: dict[int, dict[_Key, Row]] = {TEN_SECONDS: {}, MINUTE: {}, HOUR: {}}
+        self._rows: dict[int, dict[_Key, TallyRow]] = {TEN_SECONDS: {}, MINUTE: {}, HOUR: {}}
         #: From where to where each step was read.
         self._read: dict[int, tuple[int, int]] = {}
 
-    async def read(self, seconds: float, *, until: float | None = None) -> View:
+    async def read(self, seconds: float, *, until: float | None = None) -> TallyView:
         """The last `seconds` before `until` (wall time by the store's clock; None: now)."""
         now = self._state.wall()
         end = int(min(now, now if until is None else until) // TEN_SECONDS) * TEN_SECONDS
@@ -208,12 +225,16 @@ class Tallies:
             if found:  # what comes after it is not added up yet
                 place = found[-1].at + step
         depths.sort(key=lambda row: row.at)
-        return View(
-            since=begin, until=end, store_seconds=self.store_seconds, has_depths=self._has_depths,
-            buckets=buckets, depths=depths,
-        )  # fmt: skip
+        return TallyView(
+            since=begin,
+            until=end,
+            store_seconds=self.store_seconds,
+            has_depths=self._has_depths,
+            buckets=buckets,
+            depths=depths,
+        )
 
-    async def _refresh(self, step: int, begin: int, end: int) -> dict[_Key, Row]:
+    async def _refresh(self, step: int, begin: int, end: int) -> dict[_Key, TallyRow]:
         """Rows of this step in order; those that were read before come from memory."""
         rows = self._rows[step]
         known_from, known_until = self._read.get(step, (end, begin))
@@ -237,16 +258,34 @@ def _wanted(queues: Sequence[str] | None) -> _Wanted:
     return None if queues is None else lambda queue: queue_pattern.matches(queue, queues)
 
 
-def _buckets(step: int, begin: int, end: int, rows: dict[_Key, Row]) -> list[Bucket]:
+def _buckets(step: int, begin: int, end: int, rows: dict[_Key, TallyRow]) -> list[Bucket]:
     sums: dict[int, Sum] = {}
     for (at, _, _), row in rows.items():
         if begin <= at and at + step <= end and row.series:
             sums.setdefault(at, Sum(_MOST_SUMMED)).add(row.series)
-    return [Bucket(at, step, list(sums[at].series.values())) for at in sorted(sums)]
+    return [_bucket(at, step, sums[at].series.values()) for at in sorted(sums)]
 
 
-def _depths(rows: Iterable[Row]) -> list[Depths]:
-    return [Depths(row.depths_at, row.depths, row.depth_rest) for row in rows if row.depths_at is not None]
+def _bucket(at: int, step: int, series: Iterable[Series]) -> Bucket:
+    every = list(series)
+    facts = {one.outcome: one.count for one in every if one.queue == FACTS}
+    return Bucket(at, step, [one for one in every if one.queue != FACTS] if facts else every, facts)
+
+
+def _depths(rows: Iterable[TallyRow]) -> list[Depths]:
+    return [
+        Depths(row.depths_at, row.depths, row.depth_rest, row.running, row.running_rest)
+        for row in rows
+        if row.depths_at is not None
+    ]
+
+
+def _sum_of(by_queue: dict[str, int], rest: int, wanted: _Wanted) -> int | None:
+    """The sum of these queues. None: they may be among the rest."""
+    if wanted is None:
+        return sum(by_queue.values()) + rest
+    named = sum(number for queue, number in by_queue.items() if wanted(queue))
+    return named if named or not rest else None
 
 
 def _key(tally: Tally) -> _Key:

@@ -1,6 +1,7 @@
-"""What people give as arguments: durations, whole numbers, names of queues; and what they meant by a word that is none.
+"""Arguments from people: durations, whole numbers, names of queues; and suggestions for misspelt names.
 
-Pure. Used wherever options are read: `outgoing.py` for those of a submit, `task.py` for those of a task.
+Pure. Used wherever options are read: `tasks/build_message.py` for those of a submit, `tasks/task.py` for those of a
+task.
 """
 
 import difflib
@@ -13,6 +14,9 @@ from tenure.errors import BadArgument
 #: Ten years: longer durations are mistakes, and some stores cannot hold them.
 LONGEST_SECONDS = 3653 * 86_400.0
 MOST_ATTEMPTS = 2**31
+_LONGEST_WEBHOOK = 2_000
+#: Behind a webhook's name or URL: by which id the receiver knows the work, percent-encoded.
+TASK_ID_MARK = " task_id="
 
 _QUEUE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,199}")
 _QUEUES = re.compile(r"[A-Za-z0-9*][A-Za-z0-9._*-]{0,199}")
@@ -28,7 +32,7 @@ _ELSEWHERE = {
 
 
 def meant(word: str, known: Iterable[str]) -> str:
-    """What somebody who wrote `word` may have meant, as half a sentence."""
+    """Suggest the name that `word` was probably meant to be, as half a sentence."""
     words = sorted(known)
     near = _ELSEWHERE.get(word)
     if near not in words:
@@ -55,6 +59,17 @@ def is_queue(name: object) -> bool:
     return isinstance(name, str) and _QUEUE.fullmatch(name) is not None
 
 
+def is_webhook(value: object) -> bool:
+    """Whether that can name an endpoint or a URL: printable text without spaces. It may still be refused.
+
+    ` task_id=…` may follow: the receiver knows the work by that id.
+    """
+    if not isinstance(value, str) or len(value) > _LONGEST_WEBHOOK or not value.isprintable():
+        return False
+    name, mark, id = value.partition(TASK_ID_MARK)
+    return bool(name) and bool(id) == bool(mark) and " " not in name + id
+
+
 def is_queue_pattern(name: object) -> bool:
-    """Whether that can name a queue, or queues by a pattern in which `*` stands for any characters."""
+    """Whether that can name a queue, or queues by a pattern in which `*` matches any characters."""
     return isinstance(name, str) and _QUEUES.fullmatch(name) is not None

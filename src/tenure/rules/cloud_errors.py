@@ -1,11 +1,11 @@
-"""What a cloud service's answer means: pure, for every client of AWS and Azure, sync or async.
+"""The meaning of a cloud service's answer: pure, for every client of AWS and Azure, sync or async.
 
-An error is read by what it carries (a status, a code, the name of its class), so no SDK is imported here, and the
-same table serves boto3, aiobotocore and both faces of the Azure SDK. Read by `standalone/`, and by any adapter
-whose service speaks in these codes; `retry.py` says how long to wait.
+An error is read by what it carries (a status, a code, the name of its class), so no SDK is imported here, and the same
+table serves boto3, aiobotocore and both clients of the Azure SDK. Used by `standalone/` and by the adapters of these
+services; `retry.py` says how long to wait.
 
-A reply that never came is a thing of its own: the request may have been carried out (`outcome_unknown`). What is not
-known is worth another try.
+A reply that never came is a kind of its own: the request may have been carried out (`outcome_unknown`). An unknown
+answer is worth another try.
 """
 
 from enum import StrEnum
@@ -17,7 +17,7 @@ from tenure.settlement import Outcome
 
 
 class AnswerKind(StrEnum):
-    """What to do about an answer."""
+    """The kind of an answer: it says what to do next."""
 
     #: It may work the next time.
     PASSING = "passing"
@@ -27,7 +27,7 @@ class AnswerKind(StrEnum):
     GONE = "gone"
     #: Our receipt is not the latest one.
     TAKEN = "taken"
-    #: Somebody else was faster: a condition did not hold.
+    #: A condition did not hold: another writer was faster.
     CONFLICT = "conflict"
     #: The message has been held for as long as the service allows.
     LIMIT = "limit"
@@ -88,7 +88,7 @@ _BY_CODE = {
         ),
         AnswerKind.PASSING: "InternalError InternalFailure ServiceUnavailable RequestTimeout OperationTimedOut",
     }.items()
-}  # fmt: skip
+}
 
 #: SQS has one code for several mistakes; its sentence tells them apart.
 _BY_SENTENCE = (
@@ -123,9 +123,9 @@ _BY_STATUS = {
 
 
 def read_answer(error: Exception) -> Answer:
-    """What an exception of a client means. One that nobody knows can pass, and its request may have taken effect."""
+    """Classify an exception of a client. An unknown one may pass, and its request may have taken effect."""
     # The Azure SDK says ServiceRequestError, and aiobotocore EndpointConnectionError, also of a line that broke before
-    # the answer came; what they caught tells.
+    # the answer came; the error that they caught says why.
     words = getattr(error, "kwargs", None)
     caught = words.get("error") if isinstance(words, dict) else getattr(error, "inner_exception", None)
     names = {kind.__name__ for one in (error, caught) for kind in type(one).__mro__}
@@ -135,7 +135,7 @@ def read_answer(error: Exception) -> Answer:
 def read_refusal(
     code: str, status: int | None, text: str = "", names: set[str] | frozenset[str] = frozenset()
 ) -> Answer:
-    """What a code and a status mean; an entry of a batch that failed has no exception of its own.
+    """Classify a code and a status; an entry of a batch that failed has no exception of its own.
 
     `names` are those of the exception's class and its bases, and of the exception it was made of.
     """
@@ -176,16 +176,16 @@ def _code_and_status(error: Any) -> tuple[str, int | None]:
 
 
 def outcome_of_delete(answer: Answer | None, *, after_lost_reply: bool, held: bool | None) -> Outcome:
-    """How a delete ended, by its last answer. None: the service accepted it.
+    """Return the outcome of a delete, by its last answer. None: the service accepted it.
 
-    `held`: whether our lease surely lasted until then, or surely not; None: nobody counted. It matters because a
+    `held`: whether our lease surely lasted until then, or surely not; None: not known. It matters because a
     service may accept the receipt of a lease that is over, and delete nothing.
     """
     if answer is None:
         return Outcome.UNKNOWN if held is False else Outcome.DELETED
     if held and (answer.kind is AnswerKind.GONE or (answer.is_lost and after_lost_reply)):
-        # While it was ours nobody else could take it: a request of ours has done it whose reply was lost. We need not
-        # have noticed, because some clients ask again by themselves when a connection breaks.
+        # While the lease lasted no other worker could take it: an earlier request of ours did it, and its reply was
+        # lost. We may not have seen that, because some clients repeat a request when a connection breaks.
         return Outcome.DELETED
     if answer.kind is AnswerKind.GONE:
         return Outcome.ALREADY_GONE
@@ -195,11 +195,11 @@ def outcome_of_delete(answer: Answer | None, *, after_lost_reply: bool, held: bo
 
 
 def outcome_of_release(answer: Answer | None, *, after_lost_reply: bool, held: bool | None) -> Outcome:
-    """How a release ended, by its last answer. None: the service accepted it. `held` is as above."""
+    """Return the outcome of a release, by its last answer. None: the service accepted it. `held` is as above."""
     if answer is None:
         return Outcome.UNKNOWN if held is False else Outcome.RETURNED
     if held and answer.is_lost and after_lost_reply:
-        return Outcome.RETURNED  # nobody else could take it: an attempt whose reply was lost has released it
+        return Outcome.RETURNED  # no other worker could take it: an attempt whose reply was lost has released it
     if held or after_lost_reply or not answer.is_lost:
         return Outcome.UNKNOWN
     return Outcome.ALREADY_GONE if answer.kind is AnswerKind.GONE else Outcome.TAKEN_OVER

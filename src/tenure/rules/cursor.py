@@ -20,7 +20,7 @@ def write(value: msgspec.Struct) -> str:
 
 
 def read(cursor: str, kind: type[T]) -> T:
-    """What `write` was given. Raises `BadArgument` for anything else."""
+    """Read back the values given to `write`. Raises `BadArgument` for any other text."""
     try:
         return msgspec.json.decode(base64.urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4)), type=kind)
     except (binascii.Error, ValueError, msgspec.MsgspecError) as error:

@@ -3,7 +3,7 @@
     task, code of the reason, class of the exception, and the place in the user's own code where it was raised
 
 The place is the file, the function and the line of code itself, without its number: a deploy that only shifts lines
-splits no group. Where there is no traceback, the sentence stands for the place, without its numbers, ids and quoted
+splits no group. Where there is no traceback, the sentence is used for the place, without its numbers, ids and quoted
 words. Pure; the same on every store.
 """
 
@@ -12,7 +12,7 @@ import re
 
 import msgspec
 
-from tenure.traceback_text import without_library_frames
+from tenure.text.traceback_text import without_library_frames
 from tenure.verdict import Reason
 
 #: Hex digits of a fingerprint.
@@ -25,7 +25,7 @@ _VARYING = re.compile(
 )
 
 
-class Place(msgspec.Struct, frozen=True):
+class FailurePlace(msgspec.Struct, frozen=True):
     """The deepest frame of the user's own code."""
 
     file: str
@@ -35,7 +35,7 @@ class Place(msgspec.Struct, frozen=True):
     code: str
 
     def __str__(self) -> str:
-        """For people: `jobs.py:12 in resize`."""
+        """Show it for people: `jobs.py:12 in resize`."""
         return f"{self.file}:{self.line}{f' in {self.function}' if self.function else ''}"
 
 
@@ -48,7 +48,7 @@ def fingerprint(task: str | None, reason: Reason | None) -> str:
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:_LENGTH]
 
 
-def place_of(traceback: str) -> Place | None:
+def place_of(traceback: str) -> FailurePlace | None:
     """Where the last of the chained exceptions was raised, as deep as the user's own code goes. None: not known."""
     if not traceback:
         return None
@@ -61,7 +61,7 @@ def place_of(traceback: str) -> Place | None:
             below = lines[number + 1].strip(" |+") if number + 1 < len(lines) else ""
             code = "" if _FRAME.match(f"  {below}") or not lines[number + 1 : number + 2] else below
             file = re.split(r"[\\/]", frame["path"])[-1]
-            found = Place(file, int(frame["line"]), frame["function"] or "", code)
+            found = FailurePlace(file, int(frame["line"]), frame["function"] or "", code)
     return found
 
 

@@ -1,11 +1,14 @@
 """How a lapsed lease is counted, and when a message must run alone or is given up.
 
-A lease lapses when its deadline passes and nobody settled the message. A sweep then returns the message. What that
+A lease lapses when its deadline passes before the message is settled. A sweep then returns the message. What that
 counts depends on the holder. A worker with presence joined the roster before it leased: its lapse is a loss, because
-nobody saw how the run ended. A holder without presence (an HTTP client, a loop of the user's own) has used an attempt.
+it is not known how the run ended. A holder without presence (an HTTP client, a loop of the user's own) has used an
+attempt. Only a lease over HTTP that was never touched is a loss too: a proxy may have cut the reply, so perhaps no
+client ever learned of it.
 
-Every store calls `lapse` here; `redis/lua/sweep.lua` decides the same inside Redis, is given the texts below as
-arguments, and is run against the same table of cases. Asked by `runtime/admission.py` and `runtime/handling.py`, too.
+Every store calls `lapse` here; `adapters/redis/lua/sweep.lua` decides the same inside Redis, is given the texts below
+as arguments, and is run against the same table of cases. Asked by `runtime/path/admission.py` and
+`runtime/delivery.py`, too.
 """
 
 import msgspec
@@ -21,6 +24,9 @@ LOSSES_BEFORE_ALONE = 3
 #: Losses while it ran alone, before it is put aside.
 MAX_LOST = 10
 
+#: How the owner of every lease over HTTP begins: `http:{token id}/{consumer}`.
+REMOTE_OWNER = "http:"
+
 #: The texts of the reasons. Lua fills in the same ones.
 LAPSED_TEXT = "{owner} let the lease end without settling the message"
 MAX_ATTEMPTS_TEXT = "{attempts} of {limit} attempts are used; the last holder let its lease end"
@@ -32,12 +38,12 @@ UNKNOWN_OWNER = "its holder"
 
 
 class Lapse(msgspec.Struct, frozen=True):
-    """What becomes of a message whose lease lapsed."""
+    """The outcome of a lapse: where the message goes, and what is counted."""
 
     #: Added to the counters.
     attempts: int = 0
     lost: int = 0
-    #: What its history is told, oldest first.
+    #: What is added to its history, oldest first.
     endings: tuple[Ending, ...] = ()
     #: The message's reason from now on. None: it keeps the one it had.
     reason: Reason | None = None
@@ -45,10 +51,12 @@ class Lapse(msgspec.Struct, frozen=True):
     is_dead: bool = False
 
 
-def lapse(counters: Counters, *, owner: str | None, has_presence: bool, max_attempts: int, at: float) -> Lapse:
+def lapse(
+    counters: Counters, *, owner: str | None, has_presence: bool, was_touched: bool, max_attempts: int, at: float
+) -> Lapse:
     """Count one lapsed lease. `counters` are from before it, `at` is wall time."""
-    if has_presence:
-        # Whether it was lost too often is decided by whoever leases it next: the ledger is asked first, it may be done.
+    if has_presence or (not was_touched and owner is not None and owner.startswith(REMOTE_OWNER)):
+        # Whether it was lost too often is decided at its next lease: the ledger is asked first, it may be done.
         return Lapse(lost=1, endings=(Ending(at, "lost", owner),))
     attempts = counters.attempts + 1
     lapsed = Reason("lease_lapsed", LAPSED_TEXT.format(owner=owner or UNKNOWN_OWNER))
@@ -63,7 +71,7 @@ def lapse(counters: Counters, *, owner: str | None, has_presence: bool, max_atte
 
 
 def must_run_alone(counters: Counters) -> bool:
-    """Whether a worker must run it in a process of its own, so that nobody else is hurt and nobody else is blamed."""
+    """Whether a worker must run it in a process of its own, so that a crash hurts and blames no other message."""
     return counters.crashes >= CRASHES_BEFORE_ALONE or counters.lost >= LOSSES_BEFORE_ALONE
 
 

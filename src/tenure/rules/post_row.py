@@ -21,6 +21,7 @@ class PostRow(msgspec.Struct, frozen=True, omit_defaults=True):
     at: float = 0.0
     by: str = ""
     until: float | None = None
+    data: str = ""
 
     def is_over(self, wall: float) -> bool:
         """Whether its time is over at `wall`, by the store's clock."""
@@ -28,14 +29,15 @@ class PostRow(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 def row_of(post: Post) -> PostRow:
-    """How a post is kept."""
-    return PostRow(post.kind.value, post.name, post.at, post.by, None if post.until is None else float(post.until))
+    """Make the row of a post."""
+    until = None if post.until is None else float(post.until)
+    return PostRow(post.kind.value, post.name, post.at, post.by, until, post.data)
 
 
 def posts_of(rows: Iterable[PostRow], wall: float) -> tuple[Post, ...]:
     """The posts to show at `wall`, of kinds that this version knows."""
     posts = (
-        Post(kind=PostKind(row.kind), name=row.name, at=row.at, by=row.by, until=row.until)
+        Post(kind=PostKind(row.kind), name=row.name, at=row.at, by=row.by, until=row.until, data=row.data)
         for row in rows
         if row.kind in _KINDS
     )

@@ -1,4 +1,4 @@
-"""Who is dead: the one rule by which members of the roster are judged, on every store.
+"""Presence: the one rule that decides which members of the roster are dead, on every store.
 
 No overlap comes before fast recovery: a worker that runs is never robbed of its lease. So only proof counts:
 
@@ -8,7 +8,7 @@ No overlap comes before fast recovery: a worker that runs is never robbed of its
     a newer owner has its slot, which a manager gives to one process at a time
 
 Silence, a lost connection, another boot id, another host and the same name prove nothing. A process that can be seen
-to run is alive, whoever has its slot. The supervisor's `waitpid` is proof too, and needs no judging.
+to run is alive, even if another worker has its slot. The supervisor's `waitpid` is proof too, and needs no judging.
 """
 
 from collections.abc import Iterable, Sequence
@@ -17,7 +17,7 @@ from typing import NamedTuple
 from tenure.owner import DeadOwner, Member, Owner
 from tenure.probe import Probe, ProcessId
 
-#: Who was silent for so long and holds nothing is taken off the roster, and joins again when it speaks.
+#: Who was silent for this long and holds nothing is taken off the roster, and joins again when it speaks.
 SILENT_SECONDS = 60.0
 
 
@@ -40,7 +40,7 @@ class Judgement(NamedTuple):
 
 
 def judge(members: Sequence[Member], probe: Probe) -> Judgement:
-    """Tell the dead, each with its proof in plain words, from the living."""
+    """Find the dead members, each with its proof as a sentence."""
     here = probe.me()
     newest = _newest_in_slots(members)
     dead: list[DeadOwner] = []
@@ -55,7 +55,7 @@ def judge(members: Sequence[Member], probe: Probe) -> Judgement:
 
 
 def joined_after(members: Iterable[Member], owner: Owner, now: float) -> float:
-    """When `owner` joins, at `now` by a clock that may be behind: later than all who had its slot before it."""
+    """Return the time at which `owner` joins: later than all earlier owners of its slot, even if `now` is behind."""
     before = [member.joined for member in members if member.owner.slot == owner.slot and member.owner.id != owner.id]
     return max([now, *(joined + 0.001 for joined in before)]) if owner.slot else now
 
@@ -68,7 +68,7 @@ def _proof(member: Member, newest: dict[str, Member], here: ProcessId, probe: Pr
     if member.left:
         return "it said goodbye"
     if member.lock is not None:
-        return "" if member.lock else f"its process{_pid(owner)} has ended (nobody holds its lock)"
+        return "" if member.lock else f"its process{_pid(owner)} has ended (its lock is free)"
     seen = _witness(owner, here, probe)
     if seen is not None:
         return seen
@@ -79,7 +79,7 @@ def _proof(member: Member, newest: dict[str, Member], here: ProcessId, probe: Pr
 
 
 def _witness(owner: Owner, here: ProcessId, probe: Probe) -> str | None:
-    """What we see of its process: why it is dead, or nothing (empty) if it runs. None: we cannot tell."""
+    """Look at the process: why it is dead, or empty if it runs. None: not known."""
     is_comparable = owner.pid > 0 and "" not in (owner.boot_id, owner.pid_namespace)
     if not is_comparable or (owner.boot_id, owner.pid_namespace) != (here.boot_id, here.pid_namespace):
         return None

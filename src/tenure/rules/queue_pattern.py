@@ -1,4 +1,4 @@
-"""Which queues a worker serves: names, and patterns in which `*` stands for any characters.
+"""Queue patterns: the queues a worker serves, by names and patterns in which `*` matches any characters.
 
 Every store asks the same question, so `acme-tasks` is served by `*-tasks` everywhere. A `*` is never part of a queue's
 name. Pure.
@@ -17,7 +17,7 @@ def is_pattern(queue: str) -> bool:
 
 
 def has_pattern(queues: Iterable[str]) -> bool:
-    """Whether the set of queues that these stand for may change."""
+    """Whether the set of queues that these match may change."""
     return any(WILDCARD in queue for queue in queues)
 
 
@@ -27,7 +27,7 @@ def matches(queue: str, served: Sequence[str], excluded: Collection[str] = ()) -
 
 
 def served_of(queues: Iterable[str], served: Sequence[str], excluded: Collection[str] = ()) -> list[str]:
-    """Those of `queues` that are served, in their order."""
+    """Return those of `queues` that are served, in their order."""
     names, out = frozenset(one for one in served if WILDCARD not in one), frozenset(excluded)
     patterns = [one for one in served if WILDCARD in one]
     return [

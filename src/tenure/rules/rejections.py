@@ -1,7 +1,7 @@
 """Why a broker did not store a message: the sentences that are the same on every broker.
 
 A refusal is an answer, not an error: `Broker.send` gives one for each message that it did not store (`Sent.refusal`),
-and `door.py` raises it to whoever submits. What only one vendor refuses stands in the vendor's folder. Pure.
+and `client/client.py` raises it from `submit`. What only one vendor refuses is in the vendor's folder. Pure.
 """
 
 from tenure.errors import (
@@ -12,8 +12,10 @@ from tenure.errors import (
     BodyUndecodable,
     KeyConflict,
     QueueGone,
+    QuotaExceeded,
     StoreMissing,
     TenureError,
+    WebhookRefused,
 )
 from tenure.message import Message
 from tenure.verdict import Reason
@@ -23,6 +25,8 @@ _ERRORS: dict[str, type[BadMessage]] = {
     "body_too_deep": BodyTooDeep,
     "body_undecodable": BodyUndecodable,
     "key_conflict": KeyConflict,
+    "quota_exceeded": QuotaExceeded,
+    "webhook_refused": WebhookRefused,
 }
 
 
@@ -45,7 +49,7 @@ def of_hand_off(message: Message, error: Exception) -> Reason:
 
 
 def too_large(message: Message, size: int, limit: int) -> Reason:
-    """It takes more bytes than the broker does."""
+    """Reject a message that takes more bytes than the broker accepts."""
     text = (
         f"message {message.id} was not stored: it takes {size} bytes and the broker takes {limit}; "
         "give the app a claim check (claim_check=…), or put large data elsewhere and send where it is"
@@ -54,7 +58,7 @@ def too_large(message: Message, size: int, limit: int) -> Reason:
 
 
 def key_conflict(message: Message, holder: str) -> Reason:
-    """Its key belongs to message `holder`, which has another payload."""
+    """Reject a message whose key belongs to message `holder`, which has another payload."""
     text = (
         f"message {message.id} was not stored: key {message.key!r} was sent before with another payload, "
         f"as message {holder}; use another key for other work"
@@ -62,10 +66,28 @@ def key_conflict(message: Message, holder: str) -> Reason:
     return Reason("key_conflict", text)
 
 
-def unique_not_plain(message: Message) -> Reason:
-    """It is to wait only once, and who takes messages from its queue does not always say so."""
+def queue_full(message: Message, most: int) -> Reason:
+    """Reject a message for whose queue so many may wait."""
     text = (
-        f"message {message.id} was not stored: with wire=plain others take messages without a word, so "
-        "nobody could tell when one of that kind waits no more; give unique_window, or use a queue of your own"
+        f"message {message.id} was not stored: {most} messages may wait in queue {message.queue!r}, and so many do; "
+        "send it again when some have been run"
+    )
+    return Reason("quota_exceeded", text)
+
+
+def payload_over_quota(message: Message, size: int, most: int) -> Reason:
+    """Reject a message whose payload is larger than its client's may be."""
+    text = (
+        f"message {message.id} was not stored: its payload has {size:,} bytes, and in queue {message.queue!r} it may "
+        f"have {most:,}; send less, or raise the quota of the client"
+    )
+    return Reason("body_too_large", text)
+
+
+def unique_not_plain(message: Message) -> Reason:
+    """Reject `unique` in a queue from which other programs take messages unnoticed."""
+    text = (
+        f"message {message.id} was not stored: with wire=plain other programs take messages unnoticed, so "
+        "Tenure cannot know when such a message no longer waits; give unique_window, or use a queue of your own"
     )
     return Reason("unique_not_plain", text)

@@ -1,4 +1,4 @@
-"""What can be sent: a message that every store can keep and every worker can read.
+"""The rule for messages that can be sent: every store can keep them and every worker can read them.
 
 One rule for every broker: `Broker.send` asks it before it encodes anything, and answers with the reason instead of
 storing the message. `Broker.refusal` asks it too, so `ctx.submit` refuses such a hand-off at once. Pure.
@@ -15,8 +15,8 @@ from itertools import accumulate
 
 import msgspec
 
-from tenure.given import LONGEST_SECONDS
 from tenure.message import NO_OVERRIDES, Message, Outgoing
+from tenure.rules.arguments import LONGEST_SECONDS
 from tenure.rules.queue_pattern import WILDCARD
 from tenure.verdict import Reason
 
@@ -87,28 +87,28 @@ def is_too_deep(body: bytes) -> bool:
 
 
 def _wrong_text(message: Message) -> str:
-    """What is wrong with the texts of a message; empty: nothing."""
+    """Say what is wrong with the texts of a message; empty: nothing."""
     names = (("id", message.id), ("queue", message.queue), ("task", message.task))
     for name, text in names:
         if not text:
             return f"its {name} must not be empty"
     if WILDCARD in message.queue:
-        return f"queue={message.queue!a} has a *, which stands for any characters where workers name queues; remove it"
+        return f"queue={message.queue!a} has a *, which is a wildcard in workers' queue patterns; remove it"
     for name, value in (*names, ("key", message.key), ("unique", message.unique)):
         # Printable text, which is nearly all of it, needs no second look.
         if value is not None and not value.isprintable() and UNSEEN.search(value):
-            return f"{name}={value!a} has control characters, or characters that are no text; remove them"
+            return f"{name}={value!a} has control characters, or characters that are not text; remove them"
     texts = [message.client, message.correlation_id, message.parent_id]
     if message.headers:
         texts += [part for pair in message.headers.items() for part in pair]
     for value in texts:
         if value is not None and not value.isascii() and _SURROGATE.search(value):
-            return f"{value!a} has lone surrogates, which are no text in UTF-8; replace them"
+            return f"{value!a} has lone surrogates, which are not text in UTF-8; replace them"
     return ""
 
 
 def _wrong_number(outgoing: Outgoing) -> str:
-    """What is wrong with the numbers of a message; empty: nothing."""
+    """Say what is wrong with the numbers of a message; empty: nothing."""
     message = outgoing.message
     if not 0 <= outgoing.delay_seconds <= LONGEST_SECONDS:
         return f"delay={outgoing.delay_seconds!r} is not a number of seconds from 0 to ten years"
@@ -116,9 +116,9 @@ def _wrong_number(outgoing: Outgoing) -> str:
     if window is not None and not 0 <= window <= LONGEST_SECONDS:
         return f"unique_window={window!r} is not a number of seconds from 0 to ten years"
     if not math.isfinite(message.sent_at):
-        return f"sent_at={message.sent_at!r} is no moment"
+        return f"sent_at={message.sent_at!r} is not a moment"
     if message.expires_at is not None and not math.isfinite(message.expires_at):
-        return f"expires_at={message.expires_at!r} is no moment"
+        return f"expires_at={message.expires_at!r} is not a moment"
     own = message.overrides
     if own is not NO_OVERRIDES:
         for name, value in (("lease", own.lease_seconds), ("max_hold", own.max_hold_seconds)):
@@ -128,14 +128,14 @@ def _wrong_number(outgoing: Outgoing) -> str:
 
 
 def _unreadable(body: bytes) -> str:
-    """What is wrong with a payload that is not plain ASCII; empty: nothing."""
+    """Say what is wrong with a payload that is not plain ASCII; empty: nothing."""
     try:
         body.decode()
     except UnicodeDecodeError as error:
-        return f"is no text in UTF-8 ({error.reason} at byte {error.start}); encode it as UTF-8"
+        return f"is not text in UTF-8 ({error.reason} at byte {error.start}); encode it as UTF-8"
     if _ESCAPED.search(body) and not is_too_deep(body):
         try:
             msgspec.json.decode(body)
         except (msgspec.DecodeError, UnicodeDecodeError) as error:
-            return f"is no JSON ({error}); a lone surrogate is no text, replace it"
+            return f"is not JSON ({error}); a lone surrogate is not text, replace it"
     return ""

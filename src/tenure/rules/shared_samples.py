@@ -19,6 +19,6 @@ def is_shared(served: Sequence[str]) -> bool:
 
 
 def shared_queue(queue: str) -> str:
-    """The name that stands for all queues of the namespace of `queue`; of that name itself, the same."""
+    """The name under which all queues of the namespace of `queue` share samples; for that name, the name itself."""
     namespace, slash, _ = queue.rpartition("/")
     return f"{namespace}{slash}{WILDCARD}"

@@ -1,10 +1,10 @@
 """Whether a machine's wall clock is too far from the store's.
 
-Nothing that machines must agree on goes by a machine's own wall clock, so skew breaks no promise. But what people see
+Machines never use their own wall clocks for what they must agree on, so skew breaks no promise. But what people see
 does: times in logs, in events and on screen, and every moment that a sender works out by itself
 (`at=datetime.now(UTC) + …`). So it is a finding.
 
-Used by `Broker.check` of every store, and once a second by `runtime/skewing.py`.
+Used by `Broker.check` of every store, and once a second by `runtime/background/clock_skew.py`.
 """
 
 from tenure.finding import Finding, Severity

@@ -1,4 +1,4 @@
-"""What can be stored: a key-value and a post that every store can keep, and find again by their names.
+"""The rule for key-values and posts: every store can keep them and find them again by name.
 
 One rule for every store. `KeyValues.put` and `Board.post` ask it before anything is stored; the other verbs only ask
 whether there can be such a thing at all. Names are held to the rule for the ids of messages (`sendable.py`). Pure.
@@ -12,7 +12,7 @@ from tenure.notice import MOST_POSTS, Post
 from tenure.rules.sendable import UNSEEN
 
 MOST_KIND = 50
-#: Seconds. What lies behind every calendar is a mistake, and not every store can keep it.
+#: Seconds. A moment beyond every calendar is a mistake, and not every store can keep it.
 _LAST_MOMENT = 1e12
 _KIND = re.compile(rf"[A-Za-z0-9][A-Za-z0-9.-]{{0,{MOST_KIND - 1}}}\Z")
 
@@ -47,7 +47,7 @@ def check_key_value(kind: str, name: str, data: bytes, expires_at: float | None)
     elif len(data) > MOST_BYTES:
         wrong = f"{kind} {name!a} has {len(data):,} bytes, and a store keeps {MOST_BYTES:,} at most"
     elif expires_at is not None and not is_moment(expires_at):
-        wrong = f"expires_at={expires_at!r} is no moment"
+        wrong = f"expires_at={expires_at!r} is not a moment"
     if wrong:
         raise BadArgument(f"{wrong}; nothing was stored")
 
@@ -59,27 +59,31 @@ def check_post(post: Post) -> None:
         wrong = f"name={post.name!a} {why}"
     elif post.by and (why := _wrong_name(post.by)):
         wrong = f"by={post.by!a} {why}"
+    elif post.data and (why := _wrong_name(post.data)):
+        wrong = f"data={post.data!a} {why}"
     else:
         for field, moment in (("at", post.at), ("until", post.until)):
             if moment is not None and not is_moment(moment):
-                wrong = f"{field}={moment!r} is no moment"
+                wrong = f"{field}={moment!r} is not a moment"
     if wrong:
         raise BadArgument(f"{wrong}; nothing was posted")
 
 
 def check_room(standing: int) -> None:
-    """Raise `BadArgument` if no further post may stand beside so many."""
+    """Raise `BadArgument` if no further post may stand beside this many."""
     if standing >= MOST_POSTS:
-        raise BadArgument(f"{standing} posts stand on the board already, and every worker reads all of them each "
-                          "second; nothing was posted. Withdraw some, or wait until their time is over")  # fmt: skip
+        raise BadArgument(
+            f"{standing} posts are on the board already, and every worker reads all of them each "
+            f"second; nothing was posted. Withdraw some, or wait until some expire"
+        )
 
 
 def _wrong_name(name: str) -> str:
-    """What is wrong with a name; empty: nothing."""
+    """Say what is wrong with a name; empty: nothing."""
     if not name:
         return "must not be empty"
     if len(name) > MOST_NAME:
         return f"has {len(name)} characters, and a store keeps {MOST_NAME} at most"
     if not name.isprintable() and UNSEEN.search(name):
-        return "has control characters, or characters that are no text"
+        return "has control characters, or characters that are not text"
     return ""

@@ -1,9 +1,9 @@
-"""Uniqueness where the broker has no index of what waits: a row for each word, and what to do with it.
+"""Uniqueness where the broker has no index of waiting messages: a row for each `unique` value, and its rules.
 
-The row names the messages that were sent with the word and may wait again. Whoever finds none of them waiting adds
-itself by compare-and-set, and sends. Nobody may be told that a message stands for theirs which perhaps never arrived:
-so one that is only on its way is waited for, and of one that has been for too long nothing is expected any more. Then
-two are stored, but none is lost.
+The row names the messages that were sent with the value and may still wait. A sender that finds none of them waiting
+adds itself by compare-and-set, and sends. A sender must never get the id of a message that perhaps never arrived: so
+it waits for one that is on its way, and ignores one that has been on its way for too long. Then two are stored, but
+none is lost.
 
 Pure; used by adapters whose truth is rows: the row and the calls are theirs.
 """
@@ -20,23 +20,23 @@ from tenure.message import Outgoing
 PATIENCE_SECONDS = 10.0
 #: Between two looks at one that is on its way.
 PAUSE_SECONDS = 0.05
-#: So many messages of one word are remembered; the oldest are forgotten first.
+#: This many messages of one word are remembered; the oldest are forgotten first.
 _MOST = 500
 
 
 class Named(msgspec.Struct, frozen=True, omit_defaults=True):
-    """A message that was sent with the word."""
+    """A message that was sent with the value."""
 
     id: str
     sent_at: float
     #: When it was named, on the store's own time line.
     at: float
     expires_at: float | None = None
-    #: It is known to lie in its queue.
+    #: It is known to be in its queue.
     is_put: bool = False
 
 
-class Seat(StrEnum):
+class UniqueStanding(StrEnum):
     """Where a message that was named is now."""
 
     WAITING = "waiting"
@@ -48,16 +48,16 @@ class Seat(StrEnum):
 
 
 def standing(
-    outgoing: Outgoing, sent_at: float, named: Sequence[Named], seats: Sequence[Seat], now: float
+    outgoing: Outgoing, sent_at: float, named: Sequence[Named], seats: Sequence[UniqueStanding], now: float
 ) -> Named | None:
-    """The first that waits, or is on its way: sent within the window, and not to expire before this one."""
+    """Find the first that waits or is on its way: sent within the window, and not to expire before this one."""
     oldest = -math.inf if outgoing.unique_seconds is None else sent_at - outgoing.unique_seconds
     until = _end(outgoing.message.expires_at)
     for one, seat in zip(named, seats, strict=True):
         is_other = one.id == outgoing.message.id or one.sent_at < oldest or _end(one.expires_at) < until
-        if is_other or seat not in (Seat.WAITING, Seat.UNSEEN):
+        if is_other or seat not in (UniqueStanding.WAITING, UniqueStanding.UNSEEN):
             continue
-        if (one.is_put and seat is Seat.WAITING) or is_coming(one, now):
+        if (one.is_put and seat is UniqueStanding.WAITING) or is_coming(one, now):
             return one
     return None
 
@@ -68,14 +68,19 @@ def is_coming(one: Named, now: float) -> bool:
 
 
 def with_this(
-    outgoing: Outgoing, sent_at: float, named: Sequence[Named], seats: Sequence[Seat], now: float
+    outgoing: Outgoing, sent_at: float, named: Sequence[Named], seats: Sequence[UniqueStanding], now: float
 ) -> tuple[Named, ...]:
     """The row with this one in it, and without those that will never wait again."""
     message = outgoing.message
     kept = [
-        one for one, seat in zip(named, seats, strict=True)
-        if one.id != message.id and (seat in (Seat.WAITING, Seat.OPEN) or (seat is Seat.UNSEEN and is_coming(one, now)))
-    ]  # fmt: skip
+        one
+        for one, seat in zip(named, seats, strict=True)
+        if one.id != message.id
+        and (
+            seat in (UniqueStanding.WAITING, UniqueStanding.OPEN)
+            or (seat is UniqueStanding.UNSEEN and is_coming(one, now))
+        )
+    ]
     return (*kept[-_MOST:], Named(message.id, sent_at, now, message.expires_at))
 
 

@@ -1,5 +1,5 @@
 """The runtime: takes messages through the path, batches in and batches out.
 
-`intake` leases, `admission` claims and lets in, `heartbeat` holds, `handling` runs one message, `settling` seals
-and settles, `bus` reports. `worker` puts them together; `sweeper` returns what others left behind.
+`intake` leases, `admission` claims and admits, `heartbeat` holds, `handling` runs one message, `outbox` seals and
+settles, `bus` publishes. `worker` puts them together; `sweeper` returns what dead workers held.
 """

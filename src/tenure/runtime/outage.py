@@ -1,7 +1,7 @@
-"""Waiting for a store that is away: growing pauses, and one log line for an outage.
+"""Waits while a store is away: growing pauses, and one log line for each outage.
 
-All loops of a worker meet the same outage. The first to meet it logs a WARNING, the last to recover logs that it is
-over. The other loops log at DEBUG, and never more than one line for each logger.
+All loops of a worker meet the same outage. The first one to meet it logs a WARNING, and the last one to recover logs
+that it is over. The other loops log at DEBUG, at most one line for each logger.
 """
 
 import asyncio
@@ -11,29 +11,37 @@ import threading
 import weakref
 
 from tenure.clock import Clock
+from tenure.retry import RetryPolicy
 
-_FIRST = 0.05
-_MOST = 2.0
+#: Half to all of 50 ms at first, then twice as long each time.
+_PAUSES = RetryPolicy(first_delay_seconds=0.05, max_delay_seconds=2.0)
 
 #: Those that are in trouble now. Loops of several threads look at it.
-_IN_TROUBLE: "weakref.WeakSet[Backoff]" = weakref.WeakSet()
+_IN_TROUBLE: "weakref.WeakSet[OutageBackoff]" = weakref.WeakSet()
 _LOCK = threading.Lock()
 #: Another loop in the same outage: since when, its logger, and what the first line named.
 _Other = tuple[float, logging.Logger | None, str]
 
 
-class Backoff:
-    """Pauses for one loop that talks to one party."""
+def is_away(clock: Clock) -> bool:
+    """Whether a loop with this clock waits now for its store."""
+    with _LOCK:
+        return any(one._clock is clock and one._since is not None for one in _IN_TROUBLE)  # noqa: SLF001 - of this file
+
+
+class OutageBackoff:
+    """Pauses for one loop that calls one store."""
 
     def __init__(self, clock: Clock) -> None:
-        """All is well."""
+        """Start without an outage."""
         self._clock = clock
-        #: When the trouble began, here or for another loop. None: there is none here.
+        #: When the outage began, here or for another loop. None: no outage here.
         self._since: float | None = None
         self._logger: logging.Logger | None = None
         #: What the first line of the outage said does not work. The last line says the same.
         self._named = ""
-        self._seconds = _FIRST
+        #: Pauses since it last worked.
+        self._pauses = 0
 
     def failed(self, logger: logging.Logger, what: str, error: Exception, level: int = logging.WARNING) -> None:
         """Note a failure; logged once an outage."""
@@ -62,16 +70,16 @@ class Backoff:
                 self._clock.monotonic() - self._since,
             )
             self._since = None
-            self._seconds = _FIRST
+            self._pauses = 0
 
     def gave_up(self) -> None:
-        """Nobody waits here any more, and whether it works again is not known: nothing is logged."""
+        """Stop waiting before it is known whether the store works again. Nothing is logged."""
         with _LOCK:
             _IN_TROUBLE.discard(self)
         self._since = None
 
     def _others(self) -> list[_Other]:
-        """Since when other loops with the same clock are in trouble. Another clock belongs to another worker."""
+        """When other loops with the same clock met the outage. Another clock belongs to another worker."""
         return [
             (one._since, one._logger, one._named)  # noqa: SLF001 - of its own class
             for one in _IN_TROUBLE
@@ -79,9 +87,9 @@ class Backoff:
         ]
 
     async def pause(self) -> None:
-        """Wait a little longer each time."""
-        await asyncio.sleep(self._seconds * random.uniform(0.5, 1.0))  # noqa: S311 - jitter, not a secret
-        self._seconds = min(_MOST, self._seconds * 2)
+        """Wait, a little longer each time."""
+        self._pauses += 1
+        await asyncio.sleep(_PAUSES.delay_seconds(self._pauses, random.random))
 
 
 def _say(others: list[_Other], logger: logging.Logger, level: int, text: str, *arguments: object) -> None:

@@ -1,29 +1,32 @@
-"""Stopping: how long a worker waits for what it has begun.
+"""Stopping: how long a worker waits for the work it has begun.
 
-First the handlers, for the length of the grace; then the outbox, however long the broker is away; at last the app's
-lifespan, for the length of the grace again. Asked a second time it hurries through all three. Used by `worker.py`
-alone.
+First it waits for the handlers, for the grace period. Then it waits for the outbox, however long the broker is away. At
+last it waits for the app's lifespan, for the grace period again. A second request to stop shortens all three. Used only
+by `worker.py`.
 """
 
 import asyncio
 import logging
 from contextlib import AsyncExitStack
 
-from tenure.plural import plural
-from tenure.runtime.handling import Handling
-from tenure.runtime.sideloop import cancel
-from tenure.runtime.slots import Slots
+from tenure.runtime.background.side_thread import cancel
+from tenure.runtime.path.handling import Handling
+from tenure.runtime.path.slots import Slots
+from tenure.text.plural import plural
 
 logger = logging.getLogger("tenure.worker")
 
 #: In a hurry: how long the outbox may still try, and how long the lifespan may take.
 HURRY_SECONDS = 5.0
-#: Whoever waits for longer says for what.
+#: A longer wait is logged, with its reason.
 _SILENT_SECONDS = 5.0
 
 
-async def let_finish(handling: Handling, asked_again: asyncio.Event, grace_seconds: float) -> None:
-    """Wait for the handlers within the grace; those that remain are for the caller to end."""
+async def let_finish(handling: Handling, asked_again: asyncio.Event, grace_seconds: float | None) -> None:
+    """Wait for the handlers within the grace; the caller ends those that remain.
+
+    None: wait for however long it takes.
+    """
     hurry = asyncio.ensure_future(asked_again.wait())
     try:
         async with asyncio.timeout(grace_seconds):
@@ -33,19 +36,19 @@ async def let_finish(handling: Handling, asked_again: asyncio.Event, grace_secon
     except TimeoutError:
         left = len(handling.running)
         what, they = plural(left, "handler"), "it" if left == 1 else "they"
-        logger.warning("%s did not finish within the grace; what %s ran is given back", what, they)
+        logger.warning("%s did not finish within the grace period; returning what %s ran", what, they)
     finally:
         hurry.cancel()
 
 
 async def let_settle(slots: Slots, asked_again: asyncio.Event) -> None:
-    """Wait for the outbox, however long the broker is away; asked a second time, only a little longer."""
+    """Wait for the outbox, however long the broker is away; after a second request to stop, only a little longer."""
     settled, hurry = asyncio.ensure_future(slots.all_settled()), asyncio.ensure_future(asked_again.wait())
     await asyncio.wait([settled, hurry], timeout=_SILENT_SECONDS, return_when=asyncio.FIRST_COMPLETED)
     if not settled.done() and not hurry.done():
         logger.warning(
-            "%s cannot be settled while the broker is away; this worker waits for it. Asked again it leaves, and what "
-            "was run is run again",
+            "%s cannot be settled while the broker is unreachable; waiting for it. A second signal stops this worker "
+            "at once, and what it ran will run again",
             plural(slots.unsettled, "message"),
         )
         await asyncio.wait([settled, hurry], return_when=asyncio.FIRST_COMPLETED)
@@ -57,10 +60,10 @@ async def let_settle(slots: Slots, asked_again: asyncio.Event) -> None:
 
 
 async def let_leave(lifespan: AsyncExitStack, asked_again: asyncio.Event, grace_seconds: float) -> None:
-    """Leave the app's lifespan, and cancel it where it hangs: a worker must end.
+    """Leave the app's lifespan, and cancel it if it hangs: a worker must end.
 
-    Done by the caller's own task: what a lifespan opens (a task group, a cancel scope) must be closed by the task that
-    opened it. It has some seconds in any case; to be cut off at once would leave open what it is there to close.
+    Done by the caller's own task, because a task group or a cancel scope must be closed by the task that opened it. The
+    lifespan always gets some seconds to close what it opened.
     """
     is_hurried = asked_again.is_set()
     seconds = HURRY_SECONDS if is_hurried else max(grace_seconds, HURRY_SECONDS)

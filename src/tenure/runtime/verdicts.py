@@ -1,6 +1,6 @@
-"""From what a handler did to a verdict: pure, the same in the worker and in a child process.
+"""Verdicts: made from how a handler ended. Pure, the same in the worker and in a child process.
 
-Middleware is judged like the handler that it stands around.
+An error of middleware is judged like an error of its handler.
 """
 
 import traceback
@@ -12,20 +12,20 @@ from typing import Any
 import msgspec
 
 from tenure import middleware
-from tenure.errors import PayloadInvalid, ResultInvalid, ResultTooLarge
-from tenure.given import LONGEST_SECONDS
+from tenure.errors import PayloadInvalid, ResultInvalid, ResultTooLarge, WebhookRefused
 from tenure.message import Message
-from tenure.plural import plural
-from tenure.task import Policy, Task
-from tenure.traceback_text import shorten
+from tenure.rules.arguments import LONGEST_SECONDS
+from tenure.tasks.task import Policy, Task
+from tenure.text.plural import plural
+from tenure.text.traceback_text import shorten
 from tenure.verdict import SNOOZED, Dead, Reason, Reject, Retried, Retry, Snooze, Snoozed
 
-#: A traceback is kept for people, in so many characters.
+#: A traceback is kept for people, in this many characters.
 TRACEBACK_LIMIT = 4000
 #: And of what an error says: some carry a whole document.
 TEXT_LIMIT = 4000
-#: Where our own frames around a handler are.
-_OURS = (str(Path(__file__).parent), middleware.__file__, thread.__file__)
+#: Where our own frames around a handler are: in all of `runtime/`, and there.
+_OURS = (str(Path(__file__).resolve().parent), middleware.__file__, thread.__file__)
 
 
 def judge_error(
@@ -40,9 +40,9 @@ def judge_error(
 
 
 def judge_result(result: Any, task: Task[..., Any]) -> bytes | Dead:
-    """What the handler returned, as JSON; or the end of its message, where that cannot be kept.
+    """Return the handler's result as JSON, or a dead letter if the result cannot be kept.
 
-    Never another try: the work is done, and would be done again only to end the same way.
+    It is never retried: the work is done, and would only be done again to end the same way.
     """
     try:
         return task.signature.encode_result(result, task.policy.result_limit)
@@ -55,7 +55,7 @@ def judge_result(result: Any, task: Task[..., Any]) -> bytes | Dead:
 
 
 def result_too_large(text: str) -> Dead:
-    """The end of a message whose result is larger than it may be."""
+    """The verdict on a message whose result is too large."""
     return _unkept(ResultTooLarge.code, text, "return less, or keep it elsewhere and return where it is")
 
 
@@ -70,7 +70,7 @@ def _judge(
 ) -> Retried | Snoozed | Dead:
     match error:
         case Reject():
-            return Dead(Reason("rejected", _text(error.reason)), counted=True)
+            return Dead(Reason(error.code, _text(error.reason)), counted=True)
         case PayloadInvalid() if error.payload is message.body:
             # Its own payload; a handler that binds another task's call wrongly has made an error.
             return Dead(Reason("payload_invalid", _text(error)))
@@ -82,7 +82,8 @@ def _judge(
             return judge_failure(reason, policy, message, attempt, draw, after=error.after)
     if isinstance(error, policy.reject_on):
         return Dead(_reason("rejected", error), counted=True)
-    return judge_failure(_reason("error", error), policy, message, attempt, draw)
+    code = error.code if isinstance(error, WebhookRefused) else "error"
+    return judge_failure(_reason(code, error), policy, message, attempt, draw)
 
 
 def _reason(code: str, error: BaseException) -> Reason:
@@ -90,10 +91,15 @@ def _reason(code: str, error: BaseException) -> Reason:
 
 
 def judge_failure(
-    reason: Reason, policy: Policy, message: Message, attempt: int, draw: Callable[[], float], *,
+    reason: Reason,
+    policy: Policy,
+    message: Message,
+    attempt: int,
+    draw: Callable[[], float],
+    *,
     after: float | None = None,
-) -> Retried | Dead:  # fmt: skip
-    """Another try, or the dead letters if this was the last one."""
+) -> Retried | Dead:
+    """Retry, or a dead letter if this was the last attempt."""
     most = message.overrides.max_attempts or policy.retry.max_attempts
     if attempt >= most:
         text = f"gave up after {attempt} of {plural(most, 'attempt')}; the last one: {reason.text}"
@@ -127,10 +133,10 @@ def _one_line(error: BaseException) -> str:
 
 
 def _text(said: object) -> str:
-    """What people and every store can read, whatever the handler raised."""
+    """Make text that people and every store can read, whatever the handler raised."""
     try:
         text = str(said)
-    except BaseException as error:  # noqa: BLE001 - an error that cannot be printed is an error all the same
+    except BaseException as error:  # noqa: BLE001 - an error that cannot be printed is an error anyway
         return f"(no text: its __str__ raised {type(error).__name__})"
     return _storable(text if len(text) <= TEXT_LIMIT else text[: TEXT_LIMIT - 1] + "…")
 
@@ -141,7 +147,7 @@ def _storable(text: str) -> str:
 
 
 def _traceback(error: BaseException) -> str:
-    """Users want their own frames: ours, before and between them, are left out."""
+    """The traceback with the user's own frames; ours, before and between them, are left out."""
     told = traceback.TracebackException.from_exception(error)
     theirs = [frame for frame in told.stack if not frame.filename.startswith(_OURS)]
     told.stack = traceback.StackSummary.from_list(theirs or list(told.stack))

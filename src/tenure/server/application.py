@@ -25,29 +25,36 @@ from tenure.errors import ConfigurationError
 from tenure.server.dispatch import PREFIX, Dispatch
 from tenure.server.errors import MethodNotAllowed, RouteNotFound
 from tenure.server.guard.body import Body
+from tenure.server.guard.cross_origin import CrossOriginLinks
 from tenure.server.guard.headers import SecurityHeaders
 from tenure.server.guard.host import HostCheck
 from tenure.server.guard.load import Load
 from tenure.server.guard.origin import OriginCheck
 from tenure.server.guard.problems import Problems
 from tenure.server.guard.proxy import ProxyCheck
-from tenure.server.guard.request_log import RequestLog
+from tenure.server.guard.request_log import RequestLog, note_of
 from tenure.server.guard.request_path import is_probe, segments_of, set_base_path
 from tenure.server.guard.sizes import Sizes
 from tenure.server.guard.started import Started
 from tenure.server.health import HealthChecks
+from tenure.server.metrics.http_counts import HttpCounts
+from tenure.server.metrics.server_metrics import ServerMetrics
 from tenure.server.options import Authenticate, ServerOptions
 from tenure.server.route import Route
 from tenure.server.route_table import RouteTable
 from tenure.server.routes import ROUTES
+from tenure.server.runbook_pages import RunbookPages
 from tenure.server.server import Server
 from tenure.server.static_files import StaticFiles
 
 _LOOKS = ("GET", "HEAD")
+#: For scrapers, at the root as they expect it.
+METRICS = "metrics"
 
 
 def asgi(
-    app_or_url: Tenure | str, *,
+    app_or_url: Tenure | str,
+    *,
     authenticate: Authenticate | None = None,
     view: bool = False,
     read_only: bool = False,
@@ -55,16 +62,16 @@ def asgi(
     open_on_loopback: bool = False,
     hosts: Sequence[str] | None = None,
     any_address: bool | None = None,
-) -> "Application":  # fmt: skip
-    """Make an ASGI application that serves an app, or what lies at a URL.
+) -> "Application":
+    """Make an ASGI application that serves an app, or the store at a URL.
 
-    - `authenticate`: Says who asks: gets the request, returns a `Principal`, or None for nobody. May be async. Without
-      it access tokens do.
+    - `authenticate`: Authenticates a request: returns a `Principal`, or None to refuse. May be async. Without it
+      access tokens count.
     - `view`: Only look: nothing is swept, nothing is written, every act is refused.
     - `read_only`: Every act is refused.
-    - `base_path`: Where browsers find it behind a proxy, as in `/tenure`. Not needed for a mount.
+    - `base_path`: The path at which a proxy serves it, as in `/tenure`. Not needed for a mount.
     - `open_on_loopback`: Programs on this machine need no token, also after one was made.
-    - `hosts`: Names by which clients call it, besides those of loopback and `TENURE_SERVER_HOSTS`; `*` stands for any
+    - `hosts`: Names by which clients call it, besides those of loopback and `TENURE_SERVER_HOSTS`; `*` matches any
       characters. Default: any if there is `authenticate`, else none.
     - `any_address`: Whether clients may call it by any IP address too. Default: yes, if there is `authenticate`.
     """
@@ -72,12 +79,18 @@ def asgi(
     settings = app.settings
     named = (*(hosts or ()), *settings.server_hosts)
     options = ServerOptions(
-        authenticate=authenticate, view=view, read_only=read_only, base_path=_base_path(base_path),
-        open_on_loopback=open_on_loopback, hosts=None if authenticate is not None and not named else named,
+        authenticate=authenticate,
+        view=view,
+        read_only=read_only,
+        base_path=_base_path(base_path),
+        open_on_loopback=open_on_loopback,
+        hosts=None if authenticate is not None and not named else named,
         any_address=authenticate is not None if any_address is None else any_address,
-        body_limit=settings.server_body_limit, most_requests=settings.server_most_requests,
+        origins=settings.server_origins,
+        body_limit=settings.server_body_limit,
+        most_requests=settings.server_most_requests,
         most_streams=settings.server_most_streams,
-    )  # fmt: skip
+    )
     return Application(Server(app, options))
 
 
@@ -85,13 +98,16 @@ class Application:
     """One app, served. Made by `asgi`."""
 
     def __init__(self, server: Server, routes: Iterable[Route] = ROUTES) -> None:
-        """Nothing is opened before the lifespan begins."""
+        """Serve `routes`; the lifespan opens the server."""
         self.server = server
         self.table = RouteTable(routes)
         self._started = 0
         self._health = HealthChecks(server)
         self._dispatch = Dispatch(self.table, server)
         self._static = StaticFiles()
+        self._runbooks = RunbookPages()
+        self._counts = HttpCounts()
+        self._metrics = ServerMetrics(server, self._counts, lambda: self._load.running)
         self._guarded = self._guard(self._route)
 
     @contextlib.asynccontextmanager
@@ -138,26 +154,42 @@ class Application:
         """The middlewares, the innermost first."""
         server, options, clock = self.server, self.server.options, self.server.app.clock
         app = Body(app, clock, options.body_limit)
-        app = Load(app, options.most_requests)
+        app = self._load = Load(app, options.most_requests)
         app = ProxyCheck(app, server.authentication.is_protected)
         app = OriginCheck(app)
         app = HostCheck(app, options.hosts, any_address=options.any_address)
         app = Sizes(app)
         app = Started(app, lambda: bool(self._started))
         app = Problems(app)
+        app = CrossOriginLinks(app, options.origins)
         app = SecurityHeaders(app)
-        return RequestLog(app, clock)
+        return RequestLog(app, clock, self._counts.note)
 
     async def _route(self, scope: Scope, receive: Receive, send: Send) -> None:
         segments = segments_of(scope)
         if is_probe(scope):
             if scope["method"] not in _LOOKS:
-                msg = f"a probe looks and does nothing else; it has {' and '.join(_LOOKS)}"
+                msg = f"a probe is read-only; its methods are {' and '.join(_LOOKS)}"
                 raise MethodNotAllowed(msg, _LOOKS)
+            note_of(scope).route = f"/{segments[0]}"
             response = await self._health.respond(segments[0], is_started=bool(self._started))
             await response(scope, receive, send)
             return
+        if segments == [METRICS]:
+            note_of(scope).route = f"/{METRICS}"
+            if scope["method"] not in _LOOKS:
+                msg = f"metrics are read-only; their methods are {' and '.join(_LOOKS)}"
+                raise MethodNotAllowed(msg, _LOOKS)
+            response = await self._metrics.respond(Request(scope, receive))
+            await response(scope, receive, send)
+            return
+        if self._runbooks.has(scope["method"], segments):
+            note_of(scope).route = "/runbooks/{id}"
+            response = await self._runbooks.respond(Request(scope, receive), segments)
+            await response(scope, receive, send)
+            return
         if self._static.has(scope["method"], segments):
+            note_of(scope).route = "static"
             response = await self._static.respond(Request(scope, receive), segments)
             await response(scope, receive, send)
             return
@@ -170,6 +202,6 @@ class Application:
 def _base_path(path: str) -> str:
     path = path.rstrip("/")
     if path and (not path.startswith("/") or not path.isprintable() or any(one in path for one in '?#;," %')):
-        msg = f"base path {path!r} is none; write it as /tenure. Nothing was started"
+        msg = f"base path {path!r} is not valid; write it as /tenure. Nothing was started"
         raise ConfigurationError(msg)
     return path

@@ -11,9 +11,9 @@ import ipaddress
 from starlette.requests import Request
 
 from tenure.app import Tenure
-from tenure.server.attempts import Attempts
 from tenure.server.errors import TooManyAttempts, Unauthenticated
 from tenure.server.guard.proxy import came_through_proxy
+from tenure.server.login_attempts import LoginAttempts
 from tenure.server.options import ServerOptions
 from tenure.server.principal import LOOPBACK, Principal
 from tenure.server.session import Sessions
@@ -24,14 +24,14 @@ _BEARER = "bearer "
 
 
 class Authentication:
-    """Says who asks."""
+    """Finds the principal of a request."""
 
     def __init__(self, app: Tenure, tokens: Tokens, sessions: Sessions, options: ServerOptions) -> None:
-        """By what was chosen in `options`."""
+        """Check credentials as `options` says."""
         self._tokens = tokens
         self._sessions = sessions
         self._options = options
-        self._attempts = Attempts(app.clock)
+        self._attempts = LoginAttempts(app.clock)
 
     async def identify(self, request: Request) -> Principal:
         """The principal of a request. Raises `Unauthenticated` or `TooManyAttempts`."""
@@ -51,7 +51,7 @@ class Authentication:
     async def check_token(self, text: str, source: str) -> AccessToken:
         """The token of this text. Raises `Unauthenticated` or `TooManyAttempts`."""
         id = id_in(text)
-        # Who asks with a token that is known is not held up by somebody else behind the same address.
+        # A client with a valid token is not held up by another one behind the same address.
         if (id is None or not self._tokens.is_known(id)) and (seconds := self._attempts.wait_seconds(source)) > 0:
             msg = "too many requests with wrong credentials came from this address"
             raise TooManyAttempts(msg, retry_after=seconds)
@@ -70,7 +70,7 @@ class Authentication:
             return False
 
     async def is_protected(self) -> bool:
-        """Whether nobody gets in without credentials, wherever they are."""
+        """Whether every client needs credentials, wherever it is."""
         return self._options.authenticate is not None or await self._tokens.are_required()
 
     async def _ask_hook(self, request: Request) -> Principal | None:
@@ -79,7 +79,7 @@ class Authentication:
         answer = hook(request)
         principal: object = await answer if inspect.isawaitable(answer) else answer
         if principal is not None and not isinstance(principal, Principal):
-            msg = f"authenticate returned {type(principal).__name__}; it returns a Principal or None"
+            msg = f"authenticate returned {type(principal).__name__}; it must return a Principal or None"
             raise TypeError(msg)
         return principal
 
@@ -92,7 +92,7 @@ class Authentication:
 
 
 def bearer_of(request: Request) -> str | None:
-    """What stands behind `Authorization: Bearer`. None: there is no such header."""
+    """Return the token of `Authorization: Bearer`. None: there is no such header."""
     header = request.headers.get("authorization", "")
     return header[len(_BEARER) :].strip() if header[: len(_BEARER)].lower() == _BEARER else None
 

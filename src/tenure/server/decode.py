@@ -26,7 +26,7 @@ def decode_query(query_string: bytes, kind: type[msgspec.Struct] | None) -> Any:
     for name in values:
         if name not in fields:
             takes = f"it takes {', '.join(fields)}" if fields else "it takes none"
-            msg = f"{name[:40]!r} is no parameter of this route; {takes}"
+            msg = f"{name[:40]!r} is not a parameter of this route; {takes}"
             raise RequestInvalid(msg, field=name[:40])
     if kind is None:
         return None
@@ -53,7 +53,7 @@ def decode_body(raw: bytes, kind: Any) -> Any:
     except msgspec.ValidationError as error:
         raise _invalid(error, "body") from None
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        msg = f"the body is no JSON text in UTF-8: {error}"
+        msg = f"the body is not JSON in UTF-8: {error}"
         raise RequestInvalid(msg, field="body") from None
     except RecursionError:
         msg = "the body has lists and objects nested too deep"
@@ -74,7 +74,7 @@ def _parsed(query_string: bytes) -> dict[str, list[str]]:
             query_string.decode("ascii"), keep_blank_values=True, errors="strict", max_num_fields=_MOST_PARAMETERS
         )
     except ValueError:
-        msg = f"the query is no text in UTF-8, or has over {_MOST_PARAMETERS} parameters"
+        msg = f"the query is not text in UTF-8, or has over {_MOST_PARAMETERS} parameters"
         raise RequestInvalid(msg, field="query") from None
     values: dict[str, list[str]] = {}
     for name, value in pairs:

@@ -9,7 +9,7 @@ from starlette.requests import Request
 
 @contextlib.asynccontextmanager
 async def watch_for_leaving(request: Request) -> AsyncIterator[Callable[[], bool]]:
-    """Whether the client has left, as a function to be asked. The body was read before."""
+    """Return a function that says whether the client disconnected. The body was read before."""
 
     async def until_left() -> None:
         while (await request.receive())["type"] != "http.disconnect":

@@ -1,6 +1,6 @@
 """Encoding: from what a handler answers to the response. JSON over 1 kB is compressed where the client takes it.
 
-What carries a secret is never compressed: its size would tell of it to somebody who may add text beside it (BREACH).
+A body with a secret is never compressed: its size would reveal it to an attacker who can add text beside it (BREACH).
 Streams are not encoded here, and not compressed either.
 """
 
@@ -27,11 +27,11 @@ async def encode_reply(reply: Reply, request: Request, route: Route, redaction: 
     headers = dict(reply.headers)
     if reply.value is None:
         return Response(None, reply.status, headers)
-    # What is encoded already has no values of messages in it.
+    # What is encoded already was redacted where that was done.
     body = reply.value if isinstance(reply.value, bytes) else _encoded(reply, redaction)
     if route.is_tagged and "ETag" not in headers:
         tag = tag_of(body)
-        # Kept by the client, and asked for anew each time.
+        # Kept by the client, and asked for again each time.
         headers |= {"ETag": tag, "Cache-Control": "private, no-cache", "Vary": "Accept, Authorization, Cookie"}
         if has_tag(request.headers.get("if-none-match", ""), tag):
             return Response(None, 304, headers)

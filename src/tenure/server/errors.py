@@ -2,6 +2,7 @@
 
     ServerError
     ├── Unauthenticated      unauthenticated
+    ├── WatchLinkInvalid     watch_link_invalid
     ├── ForbiddenScope       forbidden_scope
     ├── ReadOnly             read_only
     ├── HostRefused          host_refused
@@ -18,7 +19,10 @@
     ├── RouteNotFound        route_not_found
     ├── MethodNotAllowed     method_not_allowed
     ├── LifespanMissing      lifespan_missing
-    └── TokenNotFound        token_not_found
+    ├── TokenNotFound        token_not_found
+    ├── LeaseTokenInvalid    lease_token_invalid
+    ├── TakenOver            taken_over
+    └── AlreadyGone          already_gone
     ConfigurationError
     ├── PortInUse            port_in_use
     └── Unprotected          unprotected
@@ -47,6 +51,12 @@ class Unauthenticated(ServerError):
     """The request has no credentials, or none that are valid."""
 
     code = "unauthenticated"
+
+
+class WatchLinkInvalid(ServerError):
+    """The watch link has expired, is of another message, or was changed."""
+
+    code = "watch_link_invalid"
 
 
 class ForbiddenScope(ServerError):
@@ -154,6 +164,24 @@ class TokenNotFound(ServerError):
     """There is no access token of that id."""
 
     code = "token_not_found"
+
+
+class LeaseTokenInvalid(ServerError):
+    """A text is no token of a lease of this store, or its lease is of a queue that is not there for the caller."""
+
+    code = "lease_token_invalid"
+
+
+class TakenOver(ServerError):
+    """The lease has ended, and another consumer has the message."""
+
+    code = "taken_over"
+
+
+class AlreadyGone(ServerError):
+    """The lease has ended, and no other consumer has the message now."""
+
+    code = "already_gone"
 
 
 class PortInUse(ConfigurationError):

@@ -28,7 +28,7 @@ _CHECK_SECONDS = 4.0
 
 
 class ExportEnd(msgspec.Struct, frozen=True, kw_only=True):
-    """What the last line says."""
+    """The last line of an export."""
 
     rows: int
     #: More rows are there.
@@ -48,9 +48,14 @@ class Export(Response):
     media_type = MEDIA_TYPE
 
     def __init__(
-        self, ask: Ask[Any, None], rows: str, read: Callable[[str], Awaitable[tuple[msgspec.Struct, str | None]]], *,
-        after: str = "", most_rows: int = MOST_ROWS,
-    ) -> None:  # fmt: skip
+        self,
+        ask: Ask[Any, None],
+        rows: str,
+        read: Callable[[str], Awaitable[tuple[msgspec.Struct, str | None]]],
+        *,
+        after: str = "",
+        most_rows: int = MOST_ROWS,
+    ) -> None:
         """`read`: from a cursor to a page and the next cursor. `rows`: the field of a page with its rows."""
         super().__init__(None, 200)
         del self.headers["content-length"]
@@ -77,7 +82,7 @@ class Export(Response):
     async def _send_rows(
         self, send: Send, page: msgspec.Struct, cursor: str | None, has_left: Callable[[], bool]
     ) -> ExportEnd:
-        """Every row from a page on; how it ended."""
+        """Send all rows from a page on; returns how it ended."""
         server, count = self._ask.server, 0
         checked_at = server.app.clock.monotonic()
         while True:
@@ -90,7 +95,7 @@ class Export(Response):
                 return ExportEnd(rows=count, cut=is_cut, detail="this list cannot go on; use filters" if is_cut else "")
             if is_due := server.app.clock.monotonic() - checked_at >= _CHECK_SECONDS:
                 checked_at = server.app.clock.monotonic()
-            detail = "the client has left" if has_left() else await self._why_ends(count, is_due=is_due)
+            detail = "the client disconnected" if has_left() else await self._why_ends(count, is_due=is_due)
             if detail:
                 return ExportEnd(rows=count, cut=True, detail=detail)
             try:

@@ -1,7 +1,8 @@
 """`/livez` and `/readyz`, for container managers and load balancers: no token, and nothing secret in the answer.
 
 Alive: the process answers; one that is not is restarted. Ready: the store answers, the sweep is not late and the server
-is not stopping; one that is not gets no requests until it is.
+is not stopping; one that is not gets no requests until it is. The store and the sweep are judged by `rules/health.py`,
+as for `tenure health`.
 """
 
 import asyncio
@@ -11,18 +12,19 @@ import msgspec
 from starlette.responses import Response
 
 from tenure.errors import BrokerError
+from tenure.rules.health import problems_of
 from tenure.server.server import Server
 
 logger = logging.getLogger("tenure.server")
 
 #: The store must answer within this time.
 _STORE_SECONDS = 5.0
-#: What was found is told again for so long: probers, of which there may be many, cost the store nothing.
+#: An answer is repeated for this long: many probes cost the store nothing.
 _FRESH_SECONDS = 1.0
 
 
 class Readiness(msgspec.Struct, frozen=True):
-    """What `/readyz` answers."""
+    """The answer of `/readyz`."""
 
     ready: bool
     #: What is wrong, a clause each.
@@ -33,13 +35,13 @@ class HealthChecks:
     """Answers probes."""
 
     def __init__(self, server: Server) -> None:
-        """Of this server."""
+        """Check this server."""
         self._server = server
         self._found: tuple[float, Readiness] | None = None
         self._looking = asyncio.Lock()
 
     async def respond(self, name: str, *, is_started: bool) -> Response:
-        """The answer to a probe."""
+        """Answer a probe."""
         if name == "livez":
             return _json(200, {"alive": True})
         found = (
@@ -56,19 +58,22 @@ class HealthChecks:
             return self._found[1]
 
     async def _look(self) -> Readiness:
-        problems = list[str]()
+        server, answers = self._server, True
         try:
             async with asyncio.timeout(_STORE_SECONDS):
-                await self._server.app.state.board.read()
+                await server.app.state.board.read()
         except (BrokerError, TimeoutError) as error:
             logger.warning("not ready: the store does not answer: %s", str(error) or "no answer in time")
-            problems.append("the store does not answer")
-        housekeeping = self._server.housekeeping
-        if self._server.failure is not None:
+            answers = False
+        jobs = server.housekeeping
+        # With a part that died nothing is known of the sweep: that is the news then.
+        swept = None if jobs is None or server.failure is not None else jobs.is_swept
+        problems = list(
+            problems_of(store=answers, sweep=swept, late_seconds=0.0 if jobs is None else jobs.late_seconds)
+        )
+        if server.failure is not None:
             problems.append("a part of the server has died")
-        elif housekeeping is not None and housekeeping.sweep_is_late:
-            problems.append("the sweep is late")
-        if self._server.stopping.is_set():
+        if server.stopping.is_set():
             problems.append("the server is stopping")
         return Readiness(not problems, tuple(problems))
 

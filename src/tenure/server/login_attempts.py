@@ -1,4 +1,4 @@
-"""Attempts: how often wrong credentials may come from one address.
+"""LoginAttempts: how often wrong credentials may come from one address.
 
 A secret of 256 bits cannot be guessed, so this keeps load and log lines small rather than guessers out: ten wrong
 attempts at once, then one every six seconds. Addresses are kept in bounded memory; of IPv6 the network counts.
@@ -15,17 +15,17 @@ _MOST_ADDRESSES = 4_096
 _NETWORK_BITS = 64
 
 
-class Attempts:
+class LoginAttempts:
     """Wrong attempts by address."""
 
     def __init__(self, clock: Clock) -> None:
-        """None yet."""
+        """Start without attempts."""
         self._clock = clock
         #: Until when each address has used up its attempts, if it may make one every `_SECONDS_EACH`.
         self._until: OrderedDict[str, float] = OrderedDict()
 
     def wait_seconds(self, source: str) -> float:
-        """How long this address must wait. 0: not at all."""
+        """Return how many seconds this address must wait. 0: not at all."""
         until = self._until.get(_network(source), 0.0)
         return max(0.0, until - self._clock.monotonic() - (_AT_ONCE - 1) * _SECONDS_EACH)
 

@@ -1,4 +1,4 @@
-"""How a server serves. Made by `asgi` from its arguments and the settings; read by the guard and the routes."""
+"""The options of a server. Made by `asgi` from its arguments and the settings; read by the guard and the routes."""
 
 from collections.abc import Awaitable, Callable
 
@@ -7,15 +7,15 @@ from starlette.requests import Request
 
 from tenure.server.principal import Principal
 
-#: Says who asks. None: nobody that it knows. May be async.
+#: Authenticates a request. Returns None to refuse it. May be async.
 Authenticate = Callable[[Request], Awaitable[Principal | None] | Principal | None]
 
 
 class ServerOptions(msgspec.Struct, frozen=True, kw_only=True):
-    """What was chosen when the server was made."""
+    """The options of a server."""
 
     authenticate: Authenticate | None = None
-    #: Only look: sweep nothing, write nothing, refuse every act.
+    #: View only: no sweeps, no writes, every act is refused.
     view: bool = False
     #: Refuse every act, but sweep.
     read_only: bool = False
@@ -27,9 +27,11 @@ class ServerOptions(msgspec.Struct, frozen=True, kw_only=True):
     hosts: tuple[str, ...] | None = ()
     #: Whether clients may call it by any address, because other machines may ask.
     any_address: bool = False
+    #: Origins whose pages may use watch links, such as `https://app.example.com`.
+    origins: tuple[str, ...] = ()
     #: The largest body of a request, in bytes.
     body_limit: int = 8 * 1024 * 1024
-    #: So many requests are worked on at once, and so many streams may be open.
+    #: This many requests are worked on at once, and this many streams may be open.
     most_requests: int = 200
     most_streams: int = 500
 

@@ -24,9 +24,9 @@ class AccessScope(StrEnum):
     PAYLOAD = "payload"
     #: Lease messages and settle them.
     CONSUME = "consume"
-    #: Pause, resume, cancel, redrive, edit, move, delete, purge.
+    #: Pause, resume, cancel, redrive, edit, move, delete, purge; limit queues that are no client's.
     OPERATE = "operate"
-    #: Make and revoke tokens, see settings.
+    #: Make and revoke tokens, see settings, set quotas and weights of clients and limits of their queues.
     ADMIN = "admin"
 
 
@@ -34,13 +34,15 @@ ALL_SCOPES = frozenset(AccessScope)
 
 
 class Principal(msgspec.Struct, frozen=True):
-    """Somebody who asks. A hook (`authenticate=`) returns one of these."""
+    """An authenticated caller. A hook (`authenticate=`) returns one of these."""
 
     #: Who it is, for the audit log and the request log.
     name: str
     scopes: frozenset[AccessScope] = frozenset()
     #: Names and patterns of queues, such as `acme-*`. Other queues do not exist for this principal. Empty: none does.
     queues: tuple[str, ...] = ()
+    #: The id of its access token; names the owner of what it leases. Empty: its name does.
+    id: str = ""
 
     def may(self, scope: AccessScope) -> bool:
         """Whether it has this scope."""
@@ -59,7 +61,7 @@ LOOPBACK = Principal("loopback", ALL_SCOPES, ANY_QUEUE)
 
 
 def scopes_from(words: Iterable[str]) -> frozenset[AccessScope]:
-    """Scopes from their words; `all` is every one. Raises `ValueError` with the first that is none."""
+    """Scopes from their names; `all` is every one. Raises `ValueError` with the first unknown name."""
     found: set[AccessScope] = set()
     for word in words:
         found |= ALL_SCOPES if word == "all" else {AccessScope(word)}

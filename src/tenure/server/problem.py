@@ -12,14 +12,14 @@ from http import HTTPStatus
 import msgspec
 from starlette.responses import Response
 
-from tenure.errors import BrokerError, BrokerUnavailable, ConfigurationError, TenureError
-from tenure.remedy import codes_of, remedy_for
+from tenure.errors import BrokerError, BrokerUnavailable, ConfigurationError, QuotaExceeded, TenureError
 from tenure.server.errors import MethodNotAllowed, ServerError
+from tenure.text.remedy import codes_of, remedy_for
 
 logger = logging.getLogger("tenure.server")
 
 MEDIA_TYPE = "application/problem+json"
-#: When the store is away: after so many seconds a client may try again.
+#: When the store is away or a queue is full: after this many seconds a client may try again.
 RETRY_AFTER_SECONDS = 5.0
 
 _STATUS = {
@@ -46,6 +46,10 @@ _STATUS = {
     "method_not_allowed": 405,
     "lifespan_missing": 503,
     "token_not_found": 404,
+    "lease_token_invalid": 422,
+    "taken_over": 409,
+    "already_gone": 410,
+    "watch_link_invalid": 403,
     # The message
     "bad_message": 422,
     "unknown_task": 404,
@@ -55,12 +59,22 @@ _STATUS = {
     "unknown_queue": 404,
     "queue_not_empty": 409,
     "unknown_schedule": 404,
+    "unknown_endpoint": 404,
+    "unknown_finding": 404,
+    "endpoint_exists": 409,
+    "secret_unreadable": 409,
+    "webhook_refused": 422,
+    "quota_exceeded": 429,
     "ambiguous_id": 409,
+    "worker_gone": 404,
+    "worker_shared": 403,
     "not_dead": 409,
     "not_cancelled": 409,
     "not_confirmed": 409,
     "not_browsable": 409,
     "not_running": 409,
+    "not_delayed": 409,
+    "not_promotable": 409,
     "lease_lost": 409,
     # The result
     "no_result": 409,
@@ -90,9 +104,9 @@ class Problem(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     code: str
     #: What to do, for a person.
     remedy: str
-    #: Of a request that does not have the right form: which parameter, or which place in the body.
+    #: For a malformed request: which parameter, or which place in the body.
     field: str | None = None
-    #: Of a store that is away: whether the request may have been carried out all the same.
+    #: For an unreachable store: whether the request may have been carried out anyway.
     outcome_unknown: bool = False
     #: Find the request in the server's log by it.
     request_id: str | None = None
@@ -106,7 +120,7 @@ def status_of(error: TenureError | type[TenureError]) -> int:
 
 
 def problem_of(error: TenureError, request_id: str | None = None) -> Problem:
-    """An error, as it is told to a client."""
+    """An error, as a client gets it."""
     status = status_of(error)
     codes = codes_of(error)
     return Problem(
@@ -123,13 +137,13 @@ def problem_of(error: TenureError, request_id: str | None = None) -> Problem:
 
 
 def respond_problem(error: Exception, request_id: str | None = None) -> Response:
-    """The answer to a request that failed. What is a mistake of ours is logged with its traceback, and told as such."""
+    """Answer a request that failed. A bug of ours is logged with its traceback, and answered as such."""
     if isinstance(error, TenureError):
         problem = problem_of(error, request_id)
         if problem.status >= HTTPStatus.INTERNAL_SERVER_ERROR and not isinstance(error, ServerError):
             logger.warning("request %s failed: %s: %s", request_id, error.code, error)
         return encode_problem(problem, _headers(error))
-    logger.error("request %s failed by a mistake in Tenure", request_id, exc_info=error)
+    logger.error("request %s failed because of a bug in Tenure", request_id, exc_info=error)
     return encode_problem(_internal(request_id), {})
 
 
@@ -140,16 +154,20 @@ def encode_problem(problem: Problem, headers: Mapping[str, str]) -> Response:
 
 def _internal(request_id: str | None) -> Problem:
     return Problem(
-        type="urn:tenure:problem:internal", title=_title(500), status=500, code="internal",
-        detail="the server made a mistake; its log has the request by its id",
-        remedy="Report it, with what the server's log says.", request_id=request_id,
-    )  # fmt: skip
+        type="urn:tenure:problem:internal",
+        title=_title(500),
+        status=500,
+        code="internal",
+        detail="the server failed because of a bug; its log has the request by its id",
+        remedy="Report it, with what the server's log says.",
+        request_id=request_id,
+    )
 
 
 def _headers(error: TenureError) -> dict[str, str]:
     headers: dict[str, str] = {}
     retry_after = getattr(error, "retry_after", None)
-    if retry_after is None and isinstance(error, BrokerUnavailable):
+    if retry_after is None and isinstance(error, BrokerUnavailable | QuotaExceeded):
         retry_after = RETRY_AFTER_SECONDS
     if retry_after is not None:
         headers["Retry-After"] = str(max(1, round(retry_after)))

@@ -1,4 +1,4 @@
-"""Redaction: values of payload keys and headers that are shown to nobody, by their names (`TENURE_SERVER_REDACT`).
+"""Redaction: values of payload keys and headers that are never shown, chosen by name (`TENURE_SERVER_REDACT`).
 
 A name means every key that has it as a word: `token` means `token`, `api_token`, `apiToken` and `X-Token`, and not
 `tokens`. Only what messages carry is looked at: payloads, results, headers, envelopes, edits. What an exception says is
@@ -41,7 +41,7 @@ class Redaction:
         return msgspec.json.encode(self._outside(document))
 
     def hides(self, key: str) -> bool:
-        """Whether the value of this key is shown to nobody."""
+        """Whether the value of this key is never shown."""
         words = _words(key)
         return any(
             tuple(words[begin : begin + len(name)]) == name for name in self._names for begin in range(len(words))

@@ -16,7 +16,9 @@ from starlette.responses import Response
 
 from tenure.app import Tenure
 from tenure.client.operations.operate import Operate
+from tenure.client.watch_link import WatchGrant
 from tenure.errors import TenureError
+from tenure.rules.client_queue import client_of_queue
 from tenure.server.principal import AccessScope, Principal
 
 if TYPE_CHECKING:
@@ -27,15 +29,23 @@ B = TypeVar("B")
 
 
 class Ask(Generic[Q, B]):
-    """One request, decoded: what a handler gets."""
+    """One decoded request, as a handler gets it."""
 
-    __slots__ = ("app", "body", "operate", "path", "principal", "query", "request", "server")
+    __slots__ = ("app", "body", "grant", "operate", "path", "principal", "query", "request", "server")
 
     def __init__(
-        self, *, principal: Principal, operate: Operate, server: "Server", path: Mapping[str, str], query: Q, body: B,
+        self,
+        *,
+        principal: Principal,
+        operate: Operate,
+        server: "Server",
+        path: Mapping[str, str],
+        query: Q,
+        body: B,
         request: Request,
-    ) -> None:  # fmt: skip
-        """Made by `dispatch.py`."""
+        grant: WatchGrant | None = None,
+    ) -> None:
+        """Take the parts that `dispatch.py` decoded."""
         #: Who asks.
         self.principal = principal
         #: Looks and acts in the name of the principal, on the queues that exist for it.
@@ -48,12 +58,14 @@ class Ask(Generic[Q, B]):
         self.query = query
         self.body = body
         self.request = request
+        #: What a watch link opens, if the request has one.
+        self.grant = grant
 
 
 class Reply(msgspec.Struct, frozen=True, kw_only=True):
-    """What a handler answers. A stream is a Starlette response instead."""
+    """The answer of a handler. A stream is a Starlette response instead."""
 
-    #: Encoded as JSON; bytes are encoded already. None: no body.
+    #: Encoded as JSON and redacted; bytes are both already. None: no body.
     value: Any = None
     status: int = 200
     headers: Mapping[str, str] = {}
@@ -74,6 +86,8 @@ class Route(msgspec.Struct, frozen=True, kw_only=True):
     #: None: anybody may ask. Only for the session's routes.
     scope: AccessScope | None
     handler: Handler
+    #: Instead of `scope`, where the path's `queue` is a client's: what its quota is made of.
+    client_scope: AccessScope | None = None
     #: Decoded from the query string: each field is a parameter; one that is a list may be repeated.
     query: type[msgspec.Struct] | None = None
     #: Decoded from the body's JSON.
@@ -100,8 +114,16 @@ class Route(msgspec.Struct, frozen=True, kw_only=True):
     headers: Mapping[str, str] = {}
     #: Statuses of answers that are neither `status` nor a problem, with what they mean.
     also: Mapping[int, str] = {}
+    #: Whether a watch link opens it, for the message that its path names.
+    is_linked: bool = False
     #: The media type of its answer.
     media_type: str = "application/json"
+
+    def scope_for(self, path: Mapping[str, str]) -> AccessScope | None:
+        """The scope that a request needs, by the parameters of its path."""
+        if self.client_scope is not None and client_of_queue(path["queue"]) is not None:
+            return self.client_scope
+        return self.scope
 
     @property
     def is_act(self) -> bool:

@@ -46,7 +46,7 @@ class RouteTable:
                 route = methods.get("GET" if method == "HEAD" else method)
                 if route is None:
                     allowed = [*methods, *(["HEAD"] if "GET" in methods else [])]
-                    msg = f"{_shown(method)} is no method of this path; it has {', '.join(allowed)}"
+                    msg = f"{_shown(method)} is not a method of this path; it has {', '.join(allowed)}"
                     raise MethodNotAllowed(msg, allowed)
                 names = route.path.strip("/").split("/")
                 pairs = zip(names, segments, strict=True)
@@ -63,7 +63,7 @@ def _decoded(segment: str) -> str:
     try:
         text = unquote_to_bytes(segment).decode()
     except UnicodeDecodeError:
-        msg = "the path is no text in UTF-8"
+        msg = "the path is not text in UTF-8"
         raise RequestInvalid(msg) from None
     if any(ord(character) < _LEAST_PRINTABLE for character in text):
         msg = "the path has control characters"

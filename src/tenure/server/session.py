@@ -6,17 +6,13 @@ changes something must also come from a page of the server itself (`guard/origin
 which no other page can add.
 """
 
-import base64
-import hashlib
-import hmac
-
 from starlette.requests import Request
 
 from tenure.app import Tenure
+from tenure.client.signing import Signing
 from tenure.server.errors import CrossOrigin
 from tenure.server.guard.origin import is_same_origin
 from tenure.server.principal import Principal
-from tenure.server.secret import Secret
 from tenure.server.token import AccessToken
 from tenure.server.tokens import Tokens
 
@@ -27,7 +23,7 @@ _SAFE = ("GET", "HEAD")
 
 
 def cookie_name(request: Request) -> str:
-    """Cookies do not tell ports apart, so the name does: two servers on one machine keep their sessions apart."""
+    """The name has the port, because all ports of a host share cookies: two servers keep their sessions apart."""
     port = request.url.port
     return "tenure_session" if port is None else f"tenure_session_{port}"
 
@@ -35,11 +31,11 @@ def cookie_name(request: Request) -> str:
 class Sessions:
     """The sessions of one app."""
 
-    def __init__(self, app: Tenure, tokens: Tokens, secret: Secret, base_path: str) -> None:
-        """Signed with `secret`. `base_path`: where browsers find the server."""
+    def __init__(self, app: Tenure, tokens: Tokens, signing: Signing, base_path: str) -> None:
+        """Signed by `signing`. `base_path`: where browsers find the server."""
         self._app = app
         self._tokens = tokens
-        self._secret = secret
+        self._signing = signing
         self._base_path = base_path
 
     async def new_cookie(self, request: Request, token: AccessToken) -> str:
@@ -47,7 +43,9 @@ class Sessions:
         now = self._app.state.wall()
         expires = now + LONGEST_SECONDS if token.expires_at is None else min(token.expires_at, now + LONGEST_SECONDS)
         said = f"{token.id}.{int(expires)}"
-        return self._cookie(request, f"{said}.{await self._signature(said)}", max_age=max(0, int(expires - now)))
+        return self._cookie(
+            request, f"{said}.{await self._signing.sign(_PURPOSE, said)}", max_age=max(0, int(expires - now))
+        )
 
     def old_cookie(self, request: Request) -> str:
         """The `Set-Cookie` header that ends a session in the browser."""
@@ -60,7 +58,7 @@ class Sessions:
             return None
         said, _, signature = value.rpartition(".")
         id, _, expires = said.partition(".")
-        if not hmac.compare_digest(signature.encode(), (await self._signature(said)).encode()):
+        if not await self._signing.is_signed(_PURPOSE, said, signature):
             return None
         # A signed time is a whole number; what is signed was written here.
         if int(expires) <= self._app.state.wall():
@@ -72,10 +70,6 @@ class Sessions:
             msg = "a session changes something only from a page of this server; programs send X-Tenure-Request too"
             raise CrossOrigin(msg)
         return token.principal
-
-    async def _signature(self, said: str) -> str:
-        digest = hmac.digest(await self._secret.key(_PURPOSE), said.encode(), hashlib.sha256)
-        return base64.urlsafe_b64encode(digest).rstrip(b"=").decode()
 
     def _cookie(self, request: Request, value: str, *, max_age: int) -> str:
         path = self._base_path or request.scope.get("root_path", "") or "/"

@@ -23,9 +23,10 @@ from tenure.server.encode import has_tag, tag_of, takes_gzip
 
 #: The first segment of every path that the page knows (`dashboard/src/router.tsx`).
 PAGES = frozenset({
-    "", "queues", "leases", "messages", "dead", "workers", "schedules", "events", "system",
+    "", "queues", "leases", "messages", "dead", "workers", "schedules", "webhooks", "clients", "findings", "events",
+    "system",
 })  # fmt: skip
-_DEEPEST = {"queues": 2, "messages": 2}
+_DEEPEST = {"queues": 2, "messages": 2, "clients": 2}
 _ASSETS = "assets"
 _PLACE_OF_CONFIG = b'name="tenure-config" content="{}"'
 #: Smaller ones gain nothing.
@@ -34,7 +35,7 @@ _HEADERS = {"Cache-Control": "no-cache", "Vary": "Accept-Encoding"}
 
 
 class PageConfig(msgspec.Struct, frozen=True, kw_only=True):
-    """What the page must know before its first request. Anybody may read it: the page comes before the login."""
+    """The data that the page needs before its first request. It is public: the page comes before the login."""
 
     #: The path below which the server is found, as in `/tenure`; empty: at the root.
     base: str
@@ -51,7 +52,7 @@ class StaticFiles:
     """The files of the dashboard."""
 
     def __init__(self) -> None:
-        """Nothing is read before the first browser comes."""
+        """Serve the dashboard's files; they are read for the first browser."""
         self._files: Mapping[str, _File] | None = None
         self._pages: dict[str, _File] = {}
         self._reading = asyncio.Lock()
@@ -101,7 +102,7 @@ class StaticFiles:
 
 
 def base_of(request: Request) -> str:
-    """Where browsers find this server: below the mount, or the path that a proxy takes away."""
+    """Return the path under which browsers find this server: the mount, or the path that a proxy takes away."""
     base = request.scope.get("tenure.base_path") or request.scope.get("root_path", "")
     return str(base).rstrip("/")
 
@@ -110,7 +111,7 @@ def _filled(page: bytes, base: str) -> bytes:
     config = html.escape(msgspec.json.encode(PageConfig(base=base)).decode(), quote=True)
     prefix = html.escape(base, quote=True).encode()
     filled = page.replace(_PLACE_OF_CONFIG, f'name="tenure-config" content="{config}"'.encode())
-    # The page lies at many depths: its files are named from the root.
+    # The page is served at many depths: its files are named from the root.
     return filled.replace(b'="./', b'="' + prefix + b"/")
 
 

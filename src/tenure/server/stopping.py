@@ -1,7 +1,7 @@
 """Noticing that the process was asked to stop, before its lifespan ends.
 
-A web server waits for open streams before it ends the lifespan, and streams wait for the lifespan: somebody must tell
-them earlier. uvicorn's own handler of SIGTERM says so in `should_exit`, wherever this application is mounted.
+A web server waits for open streams before it ends the lifespan, and streams wait for the lifespan: so they must learn
+of the end earlier. uvicorn's own handler of SIGTERM sets `should_exit`, wherever this application is mounted.
 """
 
 import asyncio

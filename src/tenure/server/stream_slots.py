@@ -17,19 +17,19 @@ class StreamSlots:
     """Counts open streams of one process."""
 
     def __init__(self, most: int) -> None:
-        """At most so many at once."""
+        """Allow at most `most` streams at once."""
         self.most = most
         self.most_each = max(1, most // _SHARE)
         self._open: Counter[str] = Counter()
 
     @property
     def in_use(self) -> int:
-        """How many are open."""
+        """The number of open streams."""
         return self._open.total()
 
     @contextlib.contextmanager
     def slot(self, name: str) -> Iterator[None]:
-        """One stream of a principal, for as long as it is open. Raises `TooManyStreams`."""
+        """Take a slot for one stream of a principal, while it is open. Raises `TooManyStreams`."""
         if self.in_use >= self.most:
             msg = f"the server has {self.most} streams open, as many as it may; close some, or try again later"
             raise TooManyStreams(msg, retry_after=5.0)

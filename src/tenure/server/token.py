@@ -37,8 +37,8 @@ class AccessToken(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def principal(self) -> Principal:
-        """Who asks with it."""
-        return Principal(self.name, frozenset(self.scopes), self.queues)
+        """The principal of this token."""
+        return Principal(self.name, frozenset(self.scopes), self.queues, self.id)
 
 
 class NewToken(AccessToken, frozen=True, kw_only=True):
@@ -62,7 +62,7 @@ class KeptToken(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 def new_text() -> tuple[str, str]:
-    """A new id, and the text with its secret."""
+    """Make a new id, and the text with its secret."""
     id = secrets.token_hex(6)
     return id, f"tnr_{id}_{secrets.token_hex(32)}"
 
@@ -74,5 +74,5 @@ def id_in(text: str) -> str | None:
 
 
 def digest_of(text: str) -> str:
-    """What is kept of a token's text."""
+    """Return the digest of a token's text, which is kept instead of it."""
     return hashlib.sha256(text.encode()).hexdigest()

@@ -17,8 +17,8 @@ import msgspec
 from tenure.act import Act
 from tenure.app import Tenure
 from tenure.errors import BadArgument, BrokerError
-from tenure.given import is_queue_pattern
 from tenure.key_value import KeyValue
+from tenure.rules.arguments import is_queue_pattern
 from tenure.server.errors import TokenNotFound
 from tenure.server.principal import ANY_QUEUE, AccessScope
 from tenure.server.token import AccessToken, KeptToken, NewToken, digest_of, id_in, new_text
@@ -30,9 +30,9 @@ KIND = "token"
 #: Its name is the namespace: a token was made for it once.
 MARK = "server.tokens"
 
-#: A token that nobody takes back is not valid for ever, unless that is asked for.
+#: A token expires even if it is not revoked, unless it was made to last for ever.
 DEFAULT_EXPIRES_SECONDS = 90 * 86_400.0
-#: For so long what the store said of a token is believed. A little less than the 5 s that are promised.
+#: For this long what the store said of a token is believed. A little less than the 5 s that are promised.
 FRESH_SECONDS = 4.0
 #: When a token was last used is written this often at most.
 _USED_SECONDS = 60.0
@@ -50,7 +50,7 @@ class Tokens:
     """The access tokens of one app."""
 
     def __init__(self, app: Tenure, *, writes: bool = True) -> None:
-        """`writes=False`: nothing is noted when a token is used."""
+        """Keep the tokens of `app`. `writes=False`: their use is not noted."""
         self._app = app
         self._writes = writes
         #: What the store said a moment ago, by id, the oldest first.
@@ -61,17 +61,29 @@ class Tokens:
     # -- for people --------------------------------------------------------------------------------
 
     async def create(
-        self, name: str, scopes: Sequence[AccessScope], queues: Sequence[str] = ANY_QUEUE, *,
-        expires_seconds: float | None = None, by: str = "", triggered_by: str = "api", source: str = "",
-    ) -> NewToken:  # fmt: skip
+        self,
+        name: str,
+        scopes: Sequence[AccessScope],
+        queues: Sequence[str] = ANY_QUEUE,
+        *,
+        expires_seconds: float | None = None,
+        by: str = "",
+        triggered_by: str = "api",
+        source: str = "",
+    ) -> NewToken:
         """Make a token. Its text is in the answer and nowhere else."""
         self._check(name, scopes, queues, expires_seconds)
         now = self._app.state.wall()
         id, text = new_text()
         token = AccessToken(
-            id=id, name=name, scopes=tuple(sorted(set(scopes))), queues=tuple(dict.fromkeys(queues)), created_at=now,
-            created_by=by, expires_at=None if expires_seconds is None else now + expires_seconds,
-        )  # fmt: skip
+            id=id,
+            name=name,
+            scopes=tuple(sorted(set(scopes))),
+            queues=tuple(dict.fromkeys(queues)),
+            created_at=now,
+            created_by=by,
+            expires_at=None if expires_seconds is None else now + expires_seconds,
+        )
         kept = KeptToken(token=token, digest=digest_of(text), namespace=self._app.namespace)
         act = self._act("token_created", token, by, triggered_by, source)
         # The mark first: a store with a token in it and no mark would let loopback in once that token is gone.
@@ -80,7 +92,7 @@ class Tokens:
         try:
             await self._app.state.acts.record([act])
         except BrokerError:
-            # Nobody has seen its text yet. A token of which the audit log does not know is not handed out.
+            # Its text was not shown yet. A token that the audit log does not have is not handed out.
             await self._values.remove(KIND, id)
             raise
         self._required = None
@@ -94,7 +106,7 @@ class Tokens:
 
     async def revoke(self, id: str, *, by: str = "", triggered_by: str = "api", source: str = "") -> AccessToken:
         """Take a token back; servers refuse it within 5 s. Raises `TokenNotFound`."""
-        id = id_in(id) or id  # whoever pastes the whole token means this one
+        id = id_in(id) or id  # a pasted whole token names itself
         value = await self._values.get(KIND, id) if id else None
         kept = None if value is None else self._read(value)
         if kept is None or not await self._values.remove(KIND, id):
@@ -105,13 +117,13 @@ class Tokens:
         try:
             await self._app.state.acts.record([act])
         except BrokerError as error:
-            logger.critical("this was done, and could not be written to the audit log (%s): %s", error, act)
+            logger.critical("this was done, but could not be written to the audit log (%s): %s", error, act)
         return kept.token
 
     # -- for the server ----------------------------------------------------------------------------
 
     async def check(self, text: str) -> AccessToken | None:
-        """The token whose text this is. None: there is none, or not any more."""
+        """The token with this text. None: there is none, or not any more."""
         id = id_in(text)
         kept = None if id is None else await self._find(id)
         if kept is None or not kept.fits(text):
@@ -128,7 +140,7 @@ class Tokens:
         return kept.token
 
     def is_known(self, id: str) -> bool:
-        """Whether the store has named it to this process a moment ago: checking it asks nobody."""
+        """Whether this process read it from the store a moment ago: then checking it costs no request."""
         fresh = self._fresh.get(id)
         return fresh is not None and fresh.kept is not None
 
@@ -203,7 +215,7 @@ class Tokens:
             data = msgspec.json.encode(used)
             await self._values.put(KIND, id, data, expect=value.version, expires_at=value.expires_at)
         except BrokerError as error:
-            logger.debug("the last use of access token %s was not noted: %s", id, error)
+            logger.debug("could not note the last use of access token %s: %s", id, error)
 
     def _act(self, kind: str, token: AccessToken, by: str, triggered_by: str, source: str) -> Act:
         about = {"token_id": token.id, "name": token.name, "scopes": list(token.scopes), "queues": list(token.queues)}

@@ -8,13 +8,13 @@ class WaitingSlots:
     """The requests of one process that wait."""
 
     def __init__(self, most: int) -> None:
-        """So many at once."""
+        """Let at most `most` requests wait at once."""
         self.most = most
         self.in_use = 0
 
     @contextlib.contextmanager
     def slot(self) -> Iterator[bool]:
-        """Whether a request may wait; it has a slot for as long as this is entered. False: too many do."""
+        """Take a slot for as long as it is entered. Yields False if too many requests wait."""
         if self.in_use >= self.most:
             yield False
             return

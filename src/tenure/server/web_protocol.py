@@ -17,7 +17,7 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 #: From the first byte of a request, or from the connection, to the end of its headers.
 HEADER_SECONDS = 10.0
 
-#: While an answer waits for the client, it takes at least so much of it in so many seconds.
+#: While an answer waits for the client, it takes at least so much of it in this many seconds.
 TAKING_SECONDS = 30.0
 LEAST_TAKEN_BYTES = 16_384
 
@@ -28,7 +28,7 @@ class WebProtocol(H11Protocol):
     """Closes connections whose headers do not come, and those whose answers are not taken."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
-        """As uvicorn makes it."""
+        """Take the arguments of uvicorn's protocol."""
         super().__init__(*args, **kwargs)
         self._deadline: asyncio.TimerHandle | None = None
         self._taking: asyncio.TimerHandle | None = None
@@ -47,7 +47,7 @@ class WebProtocol(H11Protocol):
             self._await_headers()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Nothing is waited for any more."""
+        """Stop the timers of a lost connection."""
         self._stop_waiting()
         self._stop_watching()
         super().connection_lost(exc)
@@ -95,6 +95,6 @@ class WebProtocol(H11Protocol):
         sock = self.transport.get_extra_info("socket")
         try:
             (of_the_system,) = struct.unpack("i", fcntl.ioctl(sock.fileno(), termios.TIOCOUTQ, bytes(4)))
-        except (OSError, AttributeError):  # not told for this kind of connection
+        except (OSError, AttributeError):  # not known for this kind of connection
             of_the_system = 0
         return self.transport.get_write_buffer_size() + int(of_the_system)

@@ -23,7 +23,7 @@ from tenure.server.web_protocol import WebProtocol
 logger = logging.getLogger("tenure.server")
 
 _BACKLOG = 2048
-#: An idle connection is kept for so long, so that browsers and clients need not connect anew each time.
+#: An idle connection is kept for this long, so that browsers and clients need not connect again each time.
 _KEEP_ALIVE_SECONDS = 15
 #: Connections that are open beside those of requests and streams.
 _SPARE_CONNECTIONS = 1_000
@@ -32,11 +32,11 @@ _MOST_HEADER_BYTES = 65_536
 
 
 def bind(host: str, port: int) -> socket.socket:
-    """Listen. Raises `PortInUse`, or `ConfigurationError` where the host is none of this machine's."""
+    """Listen. Raises `PortInUse`, or `ConfigurationError` where the host is not an address of this machine."""
     try:
         found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
     except (socket.gaierror, UnicodeError) as error:
-        msg = f"{host!r} is no address of this machine ({error}); nothing was started. Use --host 127.0.0.1"
+        msg = f"{host!r} is not an address of this machine ({error}); nothing was started. Use --host 127.0.0.1"
         raise ConfigurationError(msg) from error
     family, kind, protocol, _, address = found[0]
     # With the protocol: asyncio sets TCP_NODELAY only where a socket names it. Without, the end of an answer waits for
@@ -84,22 +84,36 @@ async def check_protected(application: Application, host: str) -> None:
 
 
 class WebServer(uvicorn.Server):
-    """uvicorn, stopped our way."""
+    """uvicorn, with Tenure's way of stopping."""
 
-    def __init__(self, application: Application, grace_seconds: float, on_started: Callable[[], None]) -> None:
+    def __init__(
+        self,
+        application: Application,
+        grace_seconds: float,
+        on_started: Callable[[], None],
+        on_stopping: Callable[[], None] = lambda: None,
+    ) -> None:
         """Serve `application`, whose lifespan runs already."""
         options, settings = application.server.options, application.server.app.settings
         config = uvicorn.Config(
-            application, http=WebProtocol, ws="none", lifespan="off", log_config=None, access_log=False,
-            server_header=False, proxy_headers=bool(settings.server_proxies),
-            forwarded_allow_ips=",".join(settings.server_proxies), timeout_keep_alive=_KEEP_ALIVE_SECONDS,
+            application,
+            http=WebProtocol,
+            ws="none",
+            lifespan="off",
+            log_config=None,
+            access_log=False,
+            server_header=False,
+            proxy_headers=bool(settings.server_proxies),
+            forwarded_allow_ips=",".join(settings.server_proxies),
+            timeout_keep_alive=_KEEP_ALIVE_SECONDS,
             timeout_graceful_shutdown=max(1, round(grace_seconds)),
             limit_concurrency=options.most_requests + options.most_streams + _SPARE_CONNECTIONS,
             h11_max_incomplete_event_size=_MOST_HEADER_BYTES,
-        )  # fmt: skip
+        )
         super().__init__(config)
         self._application = application
         self._on_started = on_started
+        self._on_stopping = on_stopping
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         """Listen, and say so."""
@@ -135,15 +149,21 @@ class WebServer(uvicorn.Server):
         else:
             logger.info("stopping: streams end, requests finish; again to stop now")
             self.should_exit = True
+            self._on_stopping()
 
 
 async def serve(
-    application: Application, sock: socket.socket, host: str, grace_seconds: float, on_started: Callable[[], None]
+    application: Application,
+    sock: socket.socket,
+    host: str,
+    grace_seconds: float,
+    on_started: Callable[[], None],
+    on_stopping: Callable[[], None] = lambda: None,
 ) -> None:
     """Serve until a signal. Raises what a part of the server died of."""
     with contextlib.closing(sock):
         async with application.lifespan():
             await check_protected(application, host)
-            await WebServer(application, grace_seconds, on_started).serve([sock])
+            await WebServer(application, grace_seconds, on_started, on_stopping).serve([sock])
             if application.server.failure is not None:
                 raise application.server.failure

@@ -8,7 +8,7 @@ from tenure.simulation.result import Result
 
 WIDTH = 80
 _FIGURE_WIDTH = 11
-#: A bar shorter than this tells nothing apart.
+#: Shorter bars would all look alike.
 _LEAST_ROOM = 8
 _EIGHTHS = " ▏▎▍▌▋▊▉"
 _FULL = "█"

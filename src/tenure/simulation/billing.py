@@ -1,15 +1,15 @@
-"""The meter: stands between the workers and the in-memory broker and counts what SQS would bill.
+"""The meter: counts, between the workers and the in-memory broker, what SQS would bill.
 
 A request carries ten entries at most, as there. A long poll that found nothing is a request; one that brought work is
 the receive that brought it. Beside the queue every entry that a claim, a renewal, a seal or a release writes is a write
 to the state, and so is the entry of a message that is sent. The meter also lets deletes fail, and knows when nothing is
-left. Between `seat.py` and the broker.
+left. Between `virtual_worker.py` and the broker.
 """
 
 import asyncio
 import math
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import msgspec
 
@@ -17,9 +17,10 @@ from tenure.broker import Broker, Sent
 from tenure.claim import ClaimAnswer, ClaimRequest, Seal, Token
 from tenure.errors import BrokerUnavailable
 from tenure.lease import Lease, LeaseRequest
+from tenure.limit import NO_LIMITS, Limit
 from tenure.message import Outgoing
 from tenure.settlement import Ack, DeadLetter, GiveBack, Nack, Outcome, Settlement
-from tenure.simulation.book import Book
+from tenure.simulation.outcomes import Outcomes
 from tenure.simulation.scenario import Scenario
 from tenure.simulation.timer import Timer
 from tenure.state import State
@@ -50,10 +51,16 @@ class MeteredBroker(HonestBroker):
     """Counts requests. Without a ledger, it serves a loop that looks neither at the clock nor at a delete's answer."""
 
     def __init__(
-        self, inner: Broker, clock: VirtualClock, *,
-        book: Book, scenario: Scenario, timer: Timer, has_ledger: bool,
-    ) -> None:  # fmt: skip
-        """In front of `inner`; `timer` is told when leases end."""
+        self,
+        inner: Broker,
+        clock: VirtualClock,
+        *,
+        book: Outcomes,
+        scenario: Scenario,
+        timer: Timer,
+        has_ledger: bool,
+    ) -> None:
+        """Meter `inner`; `timer` hears when leases end."""
         super().__init__(inner, clock)
         self.counts: Counter[str] = Counter()
         self._book = book
@@ -85,17 +92,23 @@ class MeteredBroker(HonestBroker):
         return leases if self._has_ledger else [self._unwatched(lease) for lease in leases]
 
     def _unwatched(self, lease: Lease) -> Lease:
-        """For a loop that looks at no clock: it knows of no end, so nobody ends its run when its time is over."""
+        """For a loop that looks at no clock: it knows of no end, so its run is not ended when its time is over."""
         self._newest[lease.id] = lease.fence
         if self.lent is not None:
             self.lent[lease.owner, lease.id] = lease
         return msgspec.structs.replace(lease, deadline=math.inf)
 
-    async def wait(self, queues: Sequence[str], seconds: float, excluded: Sequence[str] = ()) -> None:
-        """Count polls that found nothing: one for every `seconds`, however long nobody has to be told of them."""
+    async def wait(
+        self,
+        queues: Sequence[str],
+        seconds: float,
+        excluded: Sequence[str] = (),
+        limits: Mapping[str, Limit] = NO_LIMITS,
+    ) -> None:
+        """Count polls that found nothing: one for every `seconds`, also over long idle times."""
         began = self.clock.now
         try:
-            await self.inner.wait(queues, _LONGEST_WAIT, excluded)
+            await self.inner.wait(queues, _LONGEST_WAIT, excluded, limits)
         finally:
             self.counts[POLL] += int((self.clock.now - began) / seconds)
 
@@ -127,7 +140,7 @@ class MeteredBroker(HonestBroker):
         return settled
 
     async def _as_sqs(self, ack: Ack, answer: Settlement) -> Settlement:
-        """The newest receipt deletes also when its time is over, while nobody else has it; an older one, perhaps."""
+        """The newest receipt deletes also after its time, while no other worker has the message; an older one may."""
         lease = ack.lease
         is_newest = answer.outcome is Outcome.ALREADY_GONE and self._newest.get(lease.id) == lease.fence
         if answer.outcome is Outcome.DELETED or not (is_newest or self._scenario.stale_deletes_work):
@@ -164,7 +177,7 @@ class MeteredLedger(HonestLedger):
     """Counts writes to the state."""
 
     def __init__(self, inner: State, clock: VirtualClock, counts: Counter[str]) -> None:
-        """In front of the ledger of `inner`."""
+        """Meter the ledger of `inner`."""
         super().__init__(inner, clock)
         self._counts = counts
 

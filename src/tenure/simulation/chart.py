@@ -1,8 +1,8 @@
 """The part of the picture that shows workers and messages over time, where workers scale.
 
-Workers are an area in the colour of their column, messages a line, so that they can be told apart without colours. All
-charts of a picture have the same scales, in time as well; a column that never came to its end is shown for as long as
-the others took. Drawn by `svg.py`.
+Workers are an area in the colour of their column, messages a line, so that they can be distinguished without colours.
+All charts of a picture have the same scales, in time as well; a column that never came to its end is shown for as
+long as the others took. Drawn by `svg.py`.
 """
 
 from collections.abc import Iterable, Sequence
@@ -11,7 +11,7 @@ from itertools import pairwise, takewhile
 
 import msgspec
 
-from tenure.simulation.crew import Glance
+from tenure.simulation.fleet import FleetView
 from tenure.simulation.measure import span
 from tenure.simulation.result import Result
 
@@ -21,20 +21,20 @@ _ROOM = HEIGHT - _HEAD - _FOOT
 #: The widest of the usual fonts, at 13 pixels.
 _LETTER = 7.4
 _SWATCH = 24
-#: Up to so many messages for each worker, both are drawn to one scale; beyond, workers would be a thin line.
+#: Up to this many messages for each worker, both are drawn to one scale; beyond, workers would be a thin line.
 _COMPARABLE = 3
 
 
-class Scale(msgspec.Struct, frozen=True):
-    """What the ends of the axes mean, in every chart alike."""
+class ChartScale(msgspec.Struct, frozen=True):
+    """The ends of the axes, the same in every chart."""
 
     seconds: float
     workers: int
     messages: int
 
     @classmethod
-    def of(cls, results: Sequence[Result]) -> "Scale":
-        """As far as the longest that ended; if none did, as far as the longest."""
+    def of(cls, results: Sequence[Result]) -> "ChartScale":
+        """Scale to the longest that ended; if none did, to the longest."""
         ended = [result for result in results if not result.stuck] or results
         seconds = max((result.seconds for result in ended), default=0.0)
         seen = [glance for result in results for glance in result.seen if glance.at <= seconds]
@@ -45,7 +45,7 @@ class Scale(msgspec.Struct, frozen=True):
         return cls(max(seconds, 1.0), workers, messages)
 
 
-def chart(result: Result, scale: Scale, colour: str, left: float, top: float, width: float) -> list[str]:
+def chart(result: Result, scale: ChartScale, colour: str, left: float, top: float, width: float) -> list[str]:
     """The chart of one column, `HEIGHT` high."""
     seen = list(takewhile(lambda glance: glance.at <= scale.seconds, result.seen))
     base = top + HEIGHT - _FOOT
@@ -53,8 +53,10 @@ def chart(result: Result, scale: Scale, colour: str, left: float, top: float, wi
 
     def points(parts: Iterable[float]) -> str:
         """Steps: what was seen holds until the next look."""
-        placed = [(left + width * glance.at / scale.seconds, base - _ROOM * part)
-                  for glance, part in zip(seen, parts, strict=True)]  # fmt: skip
+        placed = [
+            (left + width * glance.at / scale.seconds, base - _ROOM * part)
+            for glance, part in zip(seen, parts, strict=True)
+        ]
         placed.append((left + width * end / scale.seconds, placed[-1][1]))
         steps = [placed[0]]
         for (_, before), (x, y) in pairwise(placed):
@@ -76,8 +78,8 @@ def chart(result: Result, scale: Scale, colour: str, left: float, top: float, wi
     ]
 
 
-def _legend(seen: Sequence[Glance], colour: str, right: float, y: float) -> list[str]:
-    """What is what, and how much it was at most; ends at `right`."""
+def _legend(seen: Sequence[FleetView], colour: str, right: float, y: float) -> list[str]:
+    """Draw the legend: each curve's name and its maximum; ends at `right`."""
     messages = f"messages that wait or run, at most {max(glance.ready + glance.leased for glance in seen):,}"
     workers = f"workers, at most {max(glance.workers for glance in seen)}"
     second = right - len(messages) * _LETTER

@@ -1,6 +1,6 @@
 """How long runs take: drawn from a distribution, or read from what was measured.
 
-    fixed:90                  all the same
+    fixed:90                  every run the same
     uniform:30:120            anything between
     exponential:45            mean
     lognormal:45:0.6          median, and sigma of the logarithm
@@ -8,8 +8,8 @@
     profile:content-collector a shipped profile of a service
     sizes, sizes:0.15         the five files of the shipped size table, each as often, sigma of the logarithm
 
-Measured ones come from a CSV (`seconds[,size]`) or from the journal's samples (`cli/simulate.py` asks for them). Made
-into a `Scenario` by the command.
+Measured ones come from a CSV (`seconds[,size]`) or from the journal's samples (`cli/commands/simulate/sources.py`
+asks for them). Made into a `Scenario` by the command.
 """
 
 import csv
@@ -49,7 +49,7 @@ def _distribution(text: str) -> Draw:
     if known is None:
         near = difflib.get_close_matches(name, _KNOWN, n=1)
         hint = f" (did you mean {near[0]}?)" if near else ""
-        msg = f"{text!r} is no distribution{hint}; there are {', '.join(_KNOWN)}; nothing was simulated"
+        msg = f"{text!r} is not a distribution{hint}; there are {', '.join(_KNOWN)}; nothing was simulated"
         raise BadArgument(msg)
     shape, make = known
     least, most = shape.count(":") - shape.count("[:"), shape.count(":")
@@ -66,14 +66,14 @@ def _distribution(text: str) -> Draw:
 def _seconds(word: str) -> float:
     seconds = seconds_in(word)
     if seconds is None:
-        msg = f"{word!r} is no span of time: {EXAMPLES}"
+        msg = f"{word!r} is not a duration: {EXAMPLES}"
         raise ValueError(msg)
     return _between(seconds, word, LEAST_SECONDS, MOST_SECONDS)
 
 
 def _number(word: str, *, most: float) -> float:
     if not _is_number(word):
-        msg = f"{word!r} is no number"
+        msg = f"{word!r} is not a number"
         raise ValueError(msg)
     return _between(float(word), word, 0.0, most)
 
@@ -160,7 +160,7 @@ class BadLine(msgspec.Struct, frozen=True):
 
 
 def read_csv(lines: Iterable[str]) -> tuple[list[Work], list[BadLine]]:
-    """Runs from lines of `seconds[,size]`, with a header or without; and the lines that are none of these."""
+    """Runs from lines of `seconds[,size]`, with a header or without; and the lines that cannot be read."""
     works: list[Work] = []
     bad: list[BadLine] = []
     for number, row in enumerate(csv.reader(lines), 1):
@@ -181,13 +181,13 @@ def _row(cells: Sequence[str]) -> Work:
         msg = f"{len(cells)} columns, where seconds and perhaps a size should be"
         raise ValueError(msg)
     if not _is_number(cells[0]):
-        msg = f"{cells[0]!r} is no number of seconds"
+        msg = f"{cells[0]!r} is not a number of seconds"
         raise ValueError(msg)
     seconds = _between(float(cells[0]), cells[0], LEAST_SECONDS, MOST_SECONDS)
     if len(cells) == 1 or not cells[1]:
         return Work(seconds)
     if not _is_number(cells[1]) or not 0 <= float(cells[1]) < math.inf:
-        msg = f"{cells[1]!r} is no size in bytes"
+        msg = f"{cells[1]!r} is not a size in bytes"
         raise ValueError(msg)
     return Work(seconds, int(float(cells[1])))
 
@@ -200,7 +200,7 @@ def _is_number(text: str) -> bool:
 
 
 def replayed(recorded: Sequence[Work], count: int | None, seed: int) -> tuple[Work, ...]:
-    """As recorded, in that order; for another number of messages, drawn from them."""
+    """Return recorded durations in their order; for another number of messages, draw from them."""
     if count is None or count == len(recorded):
         return tuple(recorded)
     chance = random.Random(f"{seed}/replay")  # noqa: S311 - chance, not a secret

@@ -1,7 +1,7 @@
 """A timeout that a loop of one's own extends while a handler runs, as `tenure.standalone.VisibilityHeartbeat` does.
 
-The plan of beats is the same (`timing/beat.py`): ask for so many seconds from now, every so often. A beat that would
-gain nothing is not sent. Requests are not shared between messages. Used by the handlers of `seat.py`.
+The plan of beats is the same (`timing/beat.py`): ask for this many seconds from now, every so often. A beat that would
+gain nothing is not sent. Requests are not shared between messages. Used by the handlers of `virtual_worker.py`.
 """
 
 import asyncio
@@ -15,7 +15,7 @@ from tenure.timing.beat import BeatPlan
 
 
 async def extend(broker: Broker, lease: Lease, plan: BeatPlan, clock: VirtualClock) -> None:
-    """Beat until cancelled, or until the lease is somebody else's."""
+    """Beat until cancelled, or until another worker has the lease."""
     began = clock.monotonic()
     due = plan.next_due(began, lease.deadline)
     while lease.state is LeaseState.HELD:

@@ -1,8 +1,8 @@
-"""The crew: as many seats as are wanted now, and what they cost.
+"""The fleet: as many workers as are wanted now, and what they cost.
 
 Without scaling it is as large as the scenario says from the beginning to the end. With it, a scaler looks at the queue
-once a minute and asks for more or fewer. Who is to go is drawn by lot, because whatever scales a service does not know
-which of its workers are busy, unless they tell it (`idle_first`); it goes as after SIGTERM, with a grace. Used by
+once a minute and asks for more or fewer. The workers to stop are chosen at random, because an autoscaler does not
+know which of them are busy, unless they report it (`idle_first`). They stop as after SIGTERM, with a grace. Used by
 `running.py`.
 """
 
@@ -15,7 +15,7 @@ import msgspec
 from tenure.broker import Broker
 from tenure.errors import BadArgument
 from tenure.simulation.scenario import Scenario
-from tenure.simulation.seat import QUEUE, Seat
+from tenure.simulation.virtual_worker import QUEUE, VirtualWorker
 from tenure.testing.virtual import VirtualClock
 from tenure.timing.scaling import Backlog, Pace, ScalingRules, desired_workers, visible_only
 from tenure.timing.span import EXAMPLES, seconds_in
@@ -31,30 +31,30 @@ class Scaling(msgspec.Struct, frozen=True):
 
     #: False: only what waits is looked at, and what runs is forgotten.
     counts_running: bool
-    #: After workers were added, none is taken away for so long.
+    #: After workers were added, none is taken away for this long.
     cooldown_seconds: float
 
     @property
     def name(self) -> str:
-        """As it is written on the command line."""
+        """The rule of scaling as it is written on the command line."""
         return f"{'backlog' if self.counts_running else 'visible'}:{self.cooldown_seconds:g}"
 
 
 def scaling_of(text: str) -> Scaling:
-    """From `backlog` or `visible`, alone or with a cooldown: `visible:1500`, `visible:25m`; raises `BadArgument`."""
+    """Parse `backlog` or `visible`, alone or with a cooldown: `visible:1500`, `visible:25m`. Raises `BadArgument`."""
     word, _, number = text.strip().partition(":")
     cooldown = seconds_in(number) if number else _USUAL_COOLDOWN
     if word not in ("backlog", "visible") or cooldown is None or cooldown > _MOST_COOLDOWN:
         msg = (
-            f"{text!r} is no rule for scaling; write backlog or visible, alone or with a cooldown of a day at most, "
+            f"{text!r} is not a rule for scaling; write backlog or visible, alone or with a cooldown of a day at most, "
             f"visible:COOLDOWN, as {EXAMPLES}; nothing was simulated"
         )
         raise BadArgument(msg)
     return Scaling(word == "backlog", cooldown)
 
 
-class Glance(msgspec.Struct, frozen=True, gc=False):
-    """The crew and its queue at one moment."""
+class FleetView(msgspec.Struct, frozen=True, gc=False):
+    """The workers and their queue at one moment."""
 
     at: float
     workers: int
@@ -62,16 +62,16 @@ class Glance(msgspec.Struct, frozen=True, gc=False):
     leased: int
 
 
-class Crew:
+class Fleet:
     """Seats that come and go."""
 
-    def __init__(self, make: Callable[[int], Seat], clock: VirtualClock, scenario: Scenario) -> None:
-        """Nobody works yet; `make` makes the seat of a number."""
+    def __init__(self, make: Callable[[int], VirtualWorker], clock: VirtualClock, scenario: Scenario) -> None:
+        """Take the settings of the fleet; `make` makes the worker of a number."""
         self._make = make
         self._clock = clock
         self._idle_first = scenario.idle_first
         self._chance = random.Random(f"{scenario.seed}/leaving")  # noqa: S311 - chance, not a secret
-        self._seats: dict[Seat, float] = {}
+        self._seats: dict[VirtualWorker, float] = {}
         self._made = 0
         self._leaving: set[asyncio.Task[None]] = set()
         #: Of those that left.
@@ -83,11 +83,11 @@ class Crew:
 
     @property
     def worker_seconds(self) -> float:
-        """How long workers were there, all together."""
+        """The time that workers existed, summed over all."""
         return self._seconds + sum(self._clock.now - since for since in self._seats.values())
 
     async def become(self, wanted: int) -> None:
-        """So many from now on. Returns before those that go are gone."""
+        """Set the number of workers. Returns before those that stop are gone."""
         while len(self._seats) < wanted:
             seat = self._make(self._made)
             self._made += 1
@@ -99,13 +99,13 @@ class Crew:
             self._leaving.add(leaving)
             leaving.add_done_callback(self._leaving.discard)
 
-    def _who_goes(self, count: int) -> list[Seat]:
+    def _who_goes(self, count: int) -> list[VirtualWorker]:
         lots = self._chance.sample(list(self._seats), len(self._seats)) if count else []
         if self._idle_first:
             lots.sort(key=lambda seat: seat.is_busy)
         return lots[:count]
 
-    async def _let_go(self, seat: Seat, since: float) -> None:
+    async def _let_go(self, seat: VirtualWorker, since: float) -> None:
         try:
             await seat.stop()
         finally:
@@ -125,7 +125,7 @@ class Crew:
 class Scaler:
     """Asks for more workers, and for fewer."""
 
-    def __init__(self, crew: Crew, broker: Broker, scenario: Scenario, scaling: Scaling, clock: VirtualClock) -> None:
+    def __init__(self, crew: Fleet, broker: Broker, scenario: Scenario, scaling: Scaling, clock: VirtualClock) -> None:
         """Look at the queue of `broker`; the pace of the work is known, as if it had been measured."""
         self._crew = crew
         self._broker = broker
@@ -134,12 +134,14 @@ class Scaler:
         seconds = sorted(work.seconds for work in scenario.works)
         self._pace = Pace(sum(seconds) / len(seconds), seconds[int(_TAIL * (len(seconds) - 1))], len(seconds))
         self._rules = ScalingRules(
-            target_age_seconds=scenario.target_age_seconds, slots=scenario.slots, maximum=scenario.workers,
+            target_age_seconds=scenario.target_age_seconds,
+            slots=scenario.slots,
+            maximum=scenario.workers,
             cooldown_seconds=scaling.cooldown_seconds,
-        )  # fmt: skip
+        )
         self._added_at = float("-inf")
         #: What was seen at each look.
-        self.seen: list[Glance] = []
+        self.seen: list[FleetView] = []
 
     async def run(self) -> None:
         """Look for ever."""
@@ -154,6 +156,6 @@ class Scaler:
             if wanted is not None and wanted != current:
                 self._added_at = self._clock.now if wanted > current else self._added_at
                 await self._crew.become(wanted)
-            glance = Glance(self._clock.now - began, len(self._crew), depth.ready or 0, depth.leased or 0)
+            glance = FleetView(self._clock.now - began, len(self._crew), depth.ready or 0, depth.leased or 0)
             self.seen.append(glance)
             await asyncio.sleep(LOOK_SECONDS)

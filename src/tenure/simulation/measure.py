@@ -1,4 +1,4 @@
-"""The measures of the table, in its order: what each is called, and how it is told.
+"""The measures of the table, in its order: what each is called, and how it is shown.
 
 One list for the table, the plots and the tests, so that they cannot say different things.
 """
@@ -26,7 +26,7 @@ class Measure(msgspec.Struct, frozen=True):
 
 
 def share(value: float | None) -> str:
-    """A part of a whole. What is not none is not told as 0."""
+    """A part of a whole. A part above 0 is never shown as 0."""
     if value is None:
         return "–"
     if 0.0 < value < 0.0001:  # noqa: PLR2004 - a hundredth of a percent
@@ -69,12 +69,10 @@ MEASURES = (
     Measure("requests_a_message", "requests a message", lambda r, _: r.requests_a_message, _figure),
     Measure("polls_a_message", "… of them empty polls", lambda r, _: r.polls_a_message, _figure),
     Measure("writes_a_message", "state writes a message", lambda r, _: r.writes_a_message, _figure),
-    Measure(
-        "dollars_a_million", "dollars a million", lambda r, p: p.dollars_a_million(r), _figure, is_drawn=True
-    ),
+    Measure("dollars_a_million", "dollars a million", lambda r, p: p.dollars_a_million(r), _figure, is_drawn=True),
     Measure("drain_seconds", "all finished after", lambda r, _: r.drain_seconds, span),
     Measure("oldest_seconds", "longest until done", lambda r, _: r.oldest_seconds, span),
-)  # fmt: skip
+)
 
 #: Beside these, where workers are scaled.
 SCALED = (
@@ -84,7 +82,7 @@ SCALED = (
 
 
 def drawn_for(results: Sequence[Result], pricing: Pricing) -> list[Measure]:
-    """Of the rows, those worth a picture: something is above nothing."""
+    """Return the rows worth a picture: those with a figure above zero."""
     return [
         measure
         for measure in measures_for(results)

@@ -1,21 +1,21 @@
-"""The book: what happened to each message of a simulation, noted by the handlers themselves.
+"""Outcomes: what happened to each message of a simulation, noted by the handlers themselves.
 
-Written by `seat.py` while handlers run and by `meter.py` when messages leave the queue; read by `result.py`. Seconds
-are virtual, from the beginning of the simulation.
+Written by `virtual_worker.py` while handlers run and by `billing.py` when messages leave the queue; read by
+`result.py`. Seconds are virtual, from the beginning of the simulation.
 """
 
 import asyncio
 
-#: So many runs in a row were cut by scale-down, for each message that could be at work, and none came to its end.
+#: This many runs in a row were cut by scale-down, for each message that could be at work, and none came to its end.
 #: Where one run in ten survives, that is as good as never seen.
 _CUTS_IN_VAIN = 20
 
 
-class Book:
+class Outcomes:
     """Counts by message, and the moments that the table is made of."""
 
     def __init__(self, count: int, began: float = 0.0, *, slots: int = 1) -> None:
-        """Nothing was sent yet. `began` is its beginning on the virtual clock, `slots` is all that workers have."""
+        """Make counts for `count` messages. `began` is the start on the virtual clock, `slots` those of all workers."""
         self.began = began
         self._slots = slots
         #: Whether no more messages will come.
@@ -42,7 +42,7 @@ class Book:
         #: Of each crash: which message, and how long until it was begun again.
         self.recoveries: list[tuple[int, float]] = []
         self.crashes = 0
-        #: Runs that were ended because their worker was told to stop.
+        #: Runs that were ended because their worker was stopped.
         self.interrupted = 0
         #: Renewals of its lease.
         self.beats = [0] * count
@@ -65,14 +65,14 @@ class Book:
             self.recoveries.append((index, now - crashed_at))
 
     def complete(self, index: int, began: float, now: float) -> None:
-        """It ran to its end."""
+        """Count a run that ended by itself."""
         self._end(index, began, now)
         self.completed[index] += 1
         if self.done_at[index] is None:
             self.done_at[index] = now
 
     def cut(self, index: int, began: float, now: float, *, crashed: bool) -> None:
-        """It was ended in the middle: with its worker, or because its lease was lost."""
+        """Count a run that was cut off: its worker ended, or its lease was lost."""
         self._end(index, began, now)
         if crashed and not self._running[index] and not self.completed[index]:
             self._crashed_at[index] = now
@@ -84,14 +84,14 @@ class Book:
         self._look()
 
     def interrupt(self) -> None:
-        """A run is cut because its worker was told to stop. When that has happened to all of them, we give up."""
+        """A run is cut because its worker was stopped. When that has happened to all of them, we give up."""
         self.interrupted += 1
         self.cut_in_a_row += 1
         if self.all_sent and self.left and self.cut_in_a_row >= _CUTS_IN_VAIN * min(self.left, self._slots):
             self.is_over.set()
 
     def leave(self, index: int, now: float, *, given_up: bool = False) -> None:
-        """It is out of the queue for good."""
+        """Count a message that is out of the queue for good."""
         self.given_up[index] = given_up
         self.left -= 1
         self.cut_in_a_row = 0

@@ -7,9 +7,9 @@
                     the same loop with a heartbeat of its own: a timeout of 600 s, and every 240 s it is set to 300 s
                     from then, if that is later (`extending.py`)
     heartbeat:30    Tenure as it is: a short lease that is renewed while the handler runs; claim, seal, retried delete
-    learned         Tenure with the heartbeat off: nobody renews, the lease follows the measured runs, and a run that
-                    outlives it is ended
-    lease:600       Tenure with the heartbeat off and a lease that somebody chose
+    learned         Tenure with the heartbeat off: the lease is not renewed, it follows the measured runs, and a run
+    that outlives it is ended
+    lease:600       Tenure with the heartbeat off and a chosen lease
 
 Read by `running.py`.
 """
@@ -23,8 +23,8 @@ from tenure.timing.beat import BeatPlan
 from tenure.timing.span import EXAMPLES, seconds_in
 
 
-class Kind(StrEnum):
-    """How a lease is kept."""
+class PolicyKind(StrEnum):
+    """The way a lease is kept."""
 
     FIXED = "fixed"
     EXTENDED = "extended"
@@ -33,14 +33,14 @@ class Kind(StrEnum):
     LEASE = "lease"
 
 
-#: Where nobody says how long.
+#: Where no length is given.
 USUAL_LEASE = 30.0
 
 
 class SimulatedPolicy(msgspec.Struct, frozen=True):
     """One column."""
 
-    kind: Kind
+    kind: PolicyKind
     #: None: it is learned.
     lease_seconds: float | None
     #: When a loop of one's own extends it, and by how much. None: it does not.
@@ -48,7 +48,7 @@ class SimulatedPolicy(msgspec.Struct, frozen=True):
 
     @property
     def name(self) -> str:
-        """As it is written on the command line."""
+        """The policy as it is written on the command line."""
         if self.plan is not None:
             return f"{self.kind}:{self.lease_seconds:g}:{self.plan.extension_seconds:g}:{self.plan.interval_seconds:g}"
         return self.kind if self.lease_seconds is None else f"{self.kind}:{self.lease_seconds:g}"
@@ -56,28 +56,28 @@ class SimulatedPolicy(msgspec.Struct, frozen=True):
     @property
     def has_ledger(self) -> bool:
         """Whether runs are claimed and sealed."""
-        return self.kind not in (Kind.FIXED, Kind.EXTENDED)
+        return self.kind not in (PolicyKind.FIXED, PolicyKind.EXTENDED)
 
     @property
     def beats(self) -> bool:
         """Whether the worker's heartbeat renews leases."""
-        return self.kind is Kind.HEARTBEAT
+        return self.kind is PolicyKind.HEARTBEAT
 
 
 def policy_of(text: str) -> SimulatedPolicy:
-    """From `fixed:600`, `extended:600:300:240`, `heartbeat:30`, `learned` or `lease:600`; raises `BadArgument`."""
+    """Parse `fixed:600`, `extended:600:300:240`, `heartbeat:30`, `learned` or `lease:600`. Raises `BadArgument`."""
     word, _, number = text.strip().partition(":")
     allowed = "fixed:SECONDS, extended:TIMEOUT:EXTENSION:INTERVAL, heartbeat:SECONDS, learned or lease:SECONDS"
-    if word not in tuple(Kind):
-        msg = f"{text!r} is no policy; write {allowed}; nothing was simulated"
+    if word not in tuple(PolicyKind):
+        msg = f"{text!r} is not a policy; write {allowed}; nothing was simulated"
         raise BadArgument(msg)
-    kind = Kind(word)
-    if kind is Kind.EXTENDED:
+    kind = PolicyKind(word)
+    if kind is PolicyKind.EXTENDED:
         return _extended(number.split(":"), text)
-    if (kind is Kind.LEARNED and number) or (kind in (Kind.FIXED, Kind.LEASE) and not number):
-        msg = f"{text!r} is no policy; write {allowed}; nothing was simulated"
+    if (kind is PolicyKind.LEARNED and number) or (kind in (PolicyKind.FIXED, PolicyKind.LEASE) and not number):
+        msg = f"{text!r} is not a policy; write {allowed}; nothing was simulated"
         raise BadArgument(msg)
-    if kind is Kind.LEARNED:
+    if kind is PolicyKind.LEARNED:
         return SimulatedPolicy(kind, None)
     return SimulatedPolicy(kind, _seconds(number, text) if number else USUAL_LEASE)
 
@@ -93,7 +93,7 @@ def _extended(numbers: list[str], text: str) -> SimulatedPolicy:
             f"by {extension:g} s; nothing was simulated"
         )
         raise BadArgument(msg)
-    return SimulatedPolicy(Kind.EXTENDED, timeout, BeatPlan.of(extension, interval, MOST_SECONDS))
+    return SimulatedPolicy(PolicyKind.EXTENDED, timeout, BeatPlan.of(extension, interval, MOST_SECONDS))
 
 
 def _seconds(number: str, text: str) -> float:
@@ -111,8 +111,8 @@ MOST_SECONDS = 43_200.0
 
 #: What is compared unless something else is asked for.
 USUAL = (
-    SimulatedPolicy(Kind.FIXED, 600.0),
-    SimulatedPolicy(Kind.FIXED, 90.0),
-    SimulatedPolicy(Kind.HEARTBEAT, USUAL_LEASE),
-    SimulatedPolicy(Kind.LEARNED, None),
+    SimulatedPolicy(PolicyKind.FIXED, 600.0),
+    SimulatedPolicy(PolicyKind.FIXED, 90.0),
+    SimulatedPolicy(PolicyKind.HEARTBEAT, USUAL_LEASE),
+    SimulatedPolicy(PolicyKind.LEARNED, None),
 )

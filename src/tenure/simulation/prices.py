@@ -12,7 +12,7 @@ AS_OF = "2025-11"
 
 
 class Price(NamedTuple):
-    """What so many of one thing cost."""
+    """The price of this many of one thing."""
 
     dollars: float
     per: int
@@ -60,5 +60,5 @@ BLOBS = {"Append Block": AZURE_BLOB_WRITE}
 
 
 def dollars(counts: Mapping[str, float], prices: Mapping[str, Price]) -> float:
-    """What the counts cost, of what these prices are for."""
+    """Return the cost of the counts that these prices are for."""
     return sum(count * prices[name].dollars / prices[name].per for name, count in counts.items() if name in prices)

@@ -1,4 +1,4 @@
-"""What the calls of a simulation cost: requests to the queue, and writes to the state beside it.
+"""The cost of a simulation's calls: requests to the queue, and writes to the state beside it.
 
 Data from `prices.py`, or two figures of one's own. Used by the table and the plots.
 """
@@ -13,7 +13,7 @@ _MILLION = 1_000_000
 
 
 class Pricing(msgspec.Struct, frozen=True):
-    """Dollars for a million."""
+    """Prices in dollars for a million requests and a million writes."""
 
     requests: float
     writes: float
@@ -21,7 +21,7 @@ class Pricing(msgspec.Struct, frozen=True):
     source: str
 
     def dollars_a_million(self, result: Result) -> float | None:
-        """What a million messages would cost under this policy. None: it was interrupted."""
+        """Return the cost of a million messages under this policy. None: it was interrupted."""
         requests, writes = result.requests_a_message, result.writes_a_message
         return None if requests is None or writes is None else requests * self.requests + writes * self.writes
 
@@ -39,7 +39,7 @@ KNOWN = {"sqs": _of(SQS_REQUEST), "sqs-fifo": _of(SQS_FIFO_REQUEST)}
 
 
 def pricing_of(text: str) -> Pricing:
-    """From `sqs`, `sqs-fifo`, or `REQUESTS:WRITES` in dollars a million; raises `BadArgument`."""
+    """Parse `sqs`, `sqs-fifo`, or `REQUESTS:WRITES` in dollars a million. Raises `BadArgument`."""
     if text in KNOWN:
         return KNOWN[text]
     requests, _, writes = text.partition(":")
@@ -48,6 +48,6 @@ def pricing_of(text: str) -> Pricing:
     except ValueError:
         figures = -1.0, -1.0
     if not all(0.0 <= figure < _MILLION for figure in figures):
-        msg = f"{text!r} says no prices; write {', '.join(KNOWN)}, or REQUESTS:WRITES in dollars a million, as 0.40:0"
+        msg = f"{text!r} is not a price; write {', '.join(KNOWN)}, or REQUESTS:WRITES in dollars a million, as 0.40:0"
         raise BadArgument(f"{msg}; nothing was simulated")
     return Pricing(*figures, f"{figures[0]:g} dollars a million requests, {figures[1]:g} a million state writes")

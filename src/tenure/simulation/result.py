@@ -8,14 +8,14 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
-from tenure.simulation.book import Book
-from tenure.simulation.crew import Glance
-from tenure.simulation.meter import POLL, REQUESTS, WRITE
+from tenure.simulation.billing import POLL, REQUESTS, WRITE
+from tenure.simulation.fleet import FleetView
+from tenure.simulation.outcomes import Outcomes
 from tenure.simulation.scenario import Scenario
 
 
 class Measures(msgspec.Struct, frozen=True, kw_only=True):
-    """What happened to some messages."""
+    """Figures of some messages: what happened to them."""
 
     messages: int
     #: Messages that were finished: deleted, or given up.
@@ -39,22 +39,22 @@ class Measures(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def duplicate_share(self) -> float:
-        """Of all messages."""
+        """Duplicates as a share of all messages."""
         return self.duplicates / self.messages
 
     @property
     def overlap_share(self) -> float:
-        """Of all messages."""
+        """Overlapping runs as a share of all messages."""
         return self.overlapped / self.messages
 
     @property
     def given_up_share(self) -> float:
-        """Of all messages."""
+        """Messages given up, as a share of all."""
         return self.given_up / self.messages
 
     @property
     def wasted_share(self) -> float:
-        """Of all the work."""
+        """Wasted work as a share of all work."""
         return self.wasted_seconds / self.worked_seconds if self.worked_seconds else 0.0
 
 
@@ -64,7 +64,7 @@ class Result(msgspec.Struct, frozen=True, kw_only=True):
     policy: str
     #: False: it was interrupted, and the measures are of the messages that had begun by then.
     complete: bool
-    #: True: it never came to its end, and nobody waited for it any longer.
+    #: True: it never came to its end within the time that was waited.
     stuck: bool
     measures: Measures
     #: The same for the messages of each size; empty where messages have no sizes, or too many.
@@ -78,20 +78,28 @@ class Result(msgspec.Struct, frozen=True, kw_only=True):
     oldest_seconds: float | None
     #: How long workers were there, all together.
     worker_seconds: float
-    #: Runs that were ended because their worker was told to stop.
+    #: Runs that were ended because their worker was stopped.
     interrupted: int
     #: Of these, the last ones: since then no message was done. When nothing else happens, the simulation ends.
     cut_in_a_row: int
-    #: The crew and its queue over time, where workers were scaled.
-    seen: tuple[Glance, ...]
+    #: The workers and their queue over time, where workers were scaled.
+    seen: tuple[FleetView, ...]
     #: Calls as SQS would bill them, and entries written to the state.
     calls: dict[str, int]
 
     @classmethod
     def of(
-        cls, policy: str, scenario: Scenario, book: Book, counts: Mapping[str, int], *,
-        is_complete: bool, is_stuck: bool, worker_seconds: float, seen: Sequence[Glance],
-    ) -> "Result":  # fmt: skip
+        cls,
+        policy: str,
+        scenario: Scenario,
+        book: Outcomes,
+        counts: Mapping[str, int],
+        *,
+        is_complete: bool,
+        is_stuck: bool,
+        worker_seconds: float,
+        seen: Sequence[FleetView],
+    ) -> "Result":
         """Read the book."""
         which = [index for index in range(book.count) if is_complete or book.begun[index]]
         ages = [done - sent for done, sent in zip(book.done_at, book.sent_at, strict=True) if done is not None]
@@ -119,7 +127,7 @@ class Result(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def polls_a_message(self) -> float | None:
-        """Of the requests: those that brought nothing, to workers without work."""
+        """Empty requests by idle workers, for each message."""
         return self._a_message(POLL)
 
     @property
@@ -128,7 +136,7 @@ class Result(msgspec.Struct, frozen=True, kw_only=True):
         return self._a_message(WRITE)
 
     def _a_message(self, *names: str) -> float | None:
-        """None after an interruption: more was sent than begun, and what was begun was not at its end."""
+        """Divide a count by the messages. None: the run was interrupted, so the counts do not match."""
         return sum(self.calls[name] for name in names) / self.measures.messages if self.complete else None
 
 
@@ -136,7 +144,7 @@ class Result(msgspec.Struct, frozen=True, kw_only=True):
 MOST_SIZES = 20
 
 
-def _by_size(scenario: Scenario, book: Book, which: Sequence[int]) -> dict[int, Measures]:
+def _by_size(scenario: Scenario, book: Outcomes, which: Sequence[int]) -> dict[int, Measures]:
     found: dict[int, list[int]] = {}
     for index in which:
         size = scenario.works[index].size
@@ -147,7 +155,7 @@ def _by_size(scenario: Scenario, book: Book, which: Sequence[int]) -> dict[int, 
     return {size: _measures(scenario, book, found[size]) for size in sorted(found)}
 
 
-def _measures(scenario: Scenario, book: Book, which: Sequence[int]) -> Measures:
+def _measures(scenario: Scenario, book: Outcomes, which: Sequence[int]) -> Measures:
     chosen = None if len(which) == book.count else set(which)
     seconds = sorted(took for index, took in book.recoveries if chosen is None or index in chosen)
     worked = math.fsum(book.worked[index] for index in which)

@@ -1,6 +1,6 @@
-"""One policy, one scenario: workers sit down, messages are sent, and the book is kept until nothing is left.
+"""One policy, one scenario: workers start, messages are sent, and outcomes are noted until nothing is left.
 
-Everything runs in virtual time and in one event loop, so the same scenario gives the same book every time. Before:
+Everything runs in virtual time and in one event loop, so the same scenario gives the same result every time. Before:
 `scenario.py`, `policy.py`. After: `result.py`.
 """
 
@@ -17,27 +17,27 @@ from tenure import assembly
 from tenure.broker import Broker, SweepRequest
 from tenure.lease import Lease
 from tenure.message import Message, Outgoing
-from tenure.runtime.sampling import hardware_class
-from tenure.runtime.sideloop import cancel
-from tenure.runtime.sweeper import Sweeper
+from tenure.runtime.background.sampler import hardware_class
+from tenure.runtime.background.side_thread import cancel
+from tenure.runtime.background.sweeper import Sweeper
 from tenure.sample import Sample
-from tenure.simulation.book import Book
-from tenure.simulation.crew import Crew, Glance, Scaler, Scaling
+from tenure.simulation.billing import BATCH, MeteredBroker, MeteredLedger, MeteredState
 from tenure.simulation.extending import extend
+from tenure.simulation.fleet import Fleet, FleetView, Scaler, Scaling
 from tenure.simulation.loop import run_simulated
-from tenure.simulation.meter import BATCH, MeteredBroker, MeteredLedger, MeteredState
+from tenure.simulation.outcomes import Outcomes
 from tenure.simulation.policy import MOST_SECONDS, USUAL_LEASE, SimulatedPolicy
 from tenure.simulation.result import Result
 from tenure.simulation.scenario import Scenario
-from tenure.simulation.seat import NEVER, QUEUE, TASK, Beating, Seat
 from tenure.simulation.timer import Timer
+from tenure.simulation.virtual_worker import NEVER, QUEUE, TASK, Beating, VirtualWorker
 from tenure.state import State
-from tenure.task import Policy, TaskOptions, policy_from
+from tenure.tasks.task import Policy, TaskOptions, policy_from
 from tenure.testing.faulty.honest_state import HonestState
 from tenure.testing.mortal import Mortal
 from tenure.testing.virtual import VirtualClock
 
-#: Told now and then: how many messages are out of the queue.
+#: Called now and then with the number of messages that have left the queue.
 Progress = Callable[[int], None]
 
 _LOOK_SECONDS = 60.0
@@ -56,10 +56,14 @@ class Simulation:
     """Everything that one run needs. Made on no loop; run on a virtual one."""
 
     def __init__(
-        self, scenario: Scenario, policy: SimulatedPolicy, scaling: Scaling | None, clock: VirtualClock,
+        self,
+        scenario: Scenario,
+        policy: SimulatedPolicy,
+        scaling: Scaling | None,
+        clock: VirtualClock,
         progress: Progress,
-    ) -> None:  # fmt: skip
-        """Nothing happens yet. Without `scaling` there are as many workers as the scenario says."""
+    ) -> None:
+        """Take the settings of one run. Without `scaling` there are as many workers as the scenario says."""
         self._scenario = scenario
         self._policy = policy
         self._scaling = scaling
@@ -67,10 +71,10 @@ class Simulation:
         self._progress = progress
 
     async def run(self) -> Result:
-        """Until nothing is left."""
+        """Run until no message is left."""
         began = self._clock.now
         slots = self._scenario.workers * self._scenario.slots
-        book, timer = Book(len(self._scenario.works), began, slots=slots), Timer(self._clock)
+        book, timer = Outcomes(len(self._scenario.works), began, slots=slots), Timer(self._clock)
         broker, state = self._place(book, timer)
         await state.journal.sample(self._recorded())
         inner = broker.inner
@@ -78,15 +82,23 @@ class Simulation:
         on_death = self._prover(state, sweeper)
         policy, beating = self._task_policy(), self._beating(broker)
 
-        def seat(number: int) -> Seat:
-            return Seat(
-                number, broker, state, self._clock, self._scenario, book, policy, on_death,
-                learns=self._policy.has_ledger, beating=beating,
-            )  # fmt: skip
+        def seat(number: int) -> VirtualWorker:
+            return VirtualWorker(
+                number,
+                broker,
+                state,
+                self._clock,
+                self._scenario,
+                book,
+                policy,
+                on_death,
+                learns=self._policy.has_ledger,
+                beating=beating,
+            )
 
-        crew = Crew(seat, self._clock, self._scenario)
+        crew = Fleet(seat, self._clock, self._scenario)
         jobs = [self._send(broker, book), timer.run(sweeper), self._tell(book)]
-        seen: list[Glance] = []
+        seen: list[FleetView] = []
         if self._scaling is not None:
             scaler = Scaler(crew, inner, self._scenario, self._scaling, self._clock)
             seen = scaler.seen
@@ -96,12 +108,18 @@ class Simulation:
         book.ended_at = self._clock.now - began if book.left else book.ended_at
         name = self._policy.name if self._scaling is None else f"{self._policy.name} {self._scaling.name}"
         return Result.of(
-            name, self._scenario, book, broker.counts,
-            is_complete=is_complete, is_stuck=is_stuck, worker_seconds=crew.worker_seconds, seen=seen,
-        )  # fmt: skip
+            name,
+            self._scenario,
+            book,
+            broker.counts,
+            is_complete=is_complete,
+            is_stuck=is_stuck,
+            worker_seconds=crew.worker_seconds,
+            seen=seen,
+        )
 
-    async def _work(self, crew: Crew, book: Book, jobs: list[Coroutine[Any, Any, None]]) -> bool:
-        """Whether nobody interrupted it."""
+    async def _work(self, crew: Fleet, book: Outcomes, jobs: list[Coroutine[Any, Any, None]]) -> bool:
+        """Whether it ran without interruption."""
         loop = asyncio.get_running_loop()
         sending, *others = tasks = [loop.create_task(job) for job in jobs]
         gone = loop.create_task(book.is_over.wait())
@@ -120,7 +138,7 @@ class Simulation:
         return True
 
     def _recorded(self) -> list[Sample]:
-        """What was recorded, as if it had been here and the newest of it now."""
+        """Load recorded runs as if they had happened here and the newest had ended now."""
         recorded, hardware = self._scenario.recorded, hardware_class()
         since = self._clock.wall() - max((sample.at for sample in recorded), default=0.0)
         return [
@@ -129,7 +147,7 @@ class Simulation:
         ]
 
     def _prover(self, state: State, sweeper: Sweeper) -> Callable[[str], None]:
-        """Who dies is proven dead after a while, where that can be."""
+        """Prove dead workers dead after a while, if the policy can."""
         proof = self._scenario.proof_seconds
         if proof is None:
             return lambda _: None
@@ -149,7 +167,7 @@ class Simulation:
         return on_death
 
     def _beating(self, broker: MeteredBroker) -> Beating | None:
-        """What a loop of one's own does beside each handler, where it extends its timeouts."""
+        """Make the loop that a user would write beside each handler, if the policy extends its timeouts."""
         plan, clock = self._policy.plan, self._clock
         if plan is None:
             return None
@@ -157,13 +175,16 @@ class Simulation:
         broker.lent = lent
         return lambda owner_id, id: extend(broker, lent.pop((owner_id, id)), plan, clock)
 
-    def _place(self, book: Book, timer: Timer) -> tuple[MeteredBroker, State]:
+    def _place(self, book: Outcomes, timer: Timer) -> tuple[MeteredBroker, State]:
         """A queue as SQS has them; with a ledger beside it, or without."""
         has_ledger = self._policy.has_ledger
         inner, state = assembly.in_memory(
-            clock=self._clock, exact=not has_ledger,
-            batch_limit=BATCH, min_lease_seconds=1.0, max_lease_seconds=MOST_SECONDS,
-        )  # fmt: skip
+            clock=self._clock,
+            exact=not has_ledger,
+            batch_limit=BATCH,
+            min_lease_seconds=1.0,
+            max_lease_seconds=MOST_SECONDS,
+        )
         broker = MeteredBroker(
             inner, self._clock, book=book, scenario=self._scenario, timer=timer, has_ledger=has_ledger
         )
@@ -172,7 +193,7 @@ class Simulation:
         return broker, MeteredState(state, MeteredLedger(state, self._clock, broker.counts))
 
     def _task_policy(self) -> Policy:
-        """As a user would write it: `@app.task(lease=…, heartbeat=…, size=…, profile=…)`."""
+        """Make the policy that a user would write: `@app.task(lease=…, heartbeat=…, size=…, profile=…)`."""
         options: TaskOptions = {}
         if self._policy.lease_seconds is not None:
             options["lease"] = self._policy.lease_seconds
@@ -184,7 +205,7 @@ class Simulation:
             options["profile"] = self._scenario.profile
         return policy_from(options, max_attempts=3, lease_seconds=USUAL_LEASE, result_limit=1024)
 
-    async def _send(self, broker: Broker, book: Book) -> None:
+    async def _send(self, broker: Broker, book: Outcomes) -> None:
         """A backlog in full batches; arrivals one by one."""
         began = self._clock.now
         batch: list[Outgoing] = []
@@ -205,11 +226,14 @@ class Simulation:
         size = self._scenario.works[index].size
         body = {"index": index} if size is None else {"index": index, "size": size}
         return Message(
-            id=str(index), queue=QUEUE, task=TASK, body=msgspec.Raw(msgspec.json.encode(body)),
+            id=str(index),
+            queue=QUEUE,
+            task=TASK,
+            body=msgspec.Raw(msgspec.json.encode(body)),
             sent_at=self._clock.wall(),
-        )  # fmt: skip
+        )
 
-    async def _tell(self, book: Book) -> None:
+    async def _tell(self, book: Outcomes) -> None:
         while True:
             await asyncio.sleep(_LOOK_SECONDS)
             self._progress(book.count - book.left)
@@ -220,7 +244,7 @@ _SWEEP = SweepRequest(limit=1000, interval_seconds=NEVER)
 
 @contextmanager
 def _quiet() -> Iterator[None]:
-    """What workers log is about the simulation's misfortunes, and belongs into its table."""
+    """Silence the workers' log: the simulation's faults belong in its table."""
     logger = logging.getLogger("tenure")
     level = logger.level
     logger.setLevel(logging.CRITICAL)

@@ -1,4 +1,4 @@
-"""A scenario: the workload and the misfortunes, the same for every policy that is compared.
+"""A scenario: the workload and the faults, the same for every policy that is compared.
 
 Whatever is left to chance is drawn from `seed` and from what it happens to (the message and the number of its run, the
 worker and the number of its boot), never from the order of events. So a message that is ended by a crash at its first
@@ -12,7 +12,7 @@ import msgspec
 from tenure.sample import Sample
 
 _HOUR, _DAY = 3600.0, 86_400.0
-#: A policy under which the work takes so many times as long as it must is stuck.
+#: A policy under which the work takes this many times as long as it must is stuck.
 _LIMIT_TIMES = 12.0
 
 
@@ -25,7 +25,7 @@ class Work(msgspec.Struct, frozen=True, gc=False):
 
 
 class Scenario(msgspec.Struct, frozen=True, kw_only=True):
-    """What happens to every policy alike."""
+    """The circumstances that every policy meets alike."""
 
     works: tuple[Work, ...]
     #: Messages a second, at random moments. None: all are there at the beginning.
@@ -43,7 +43,7 @@ class Scenario(msgspec.Struct, frozen=True, kw_only=True):
     delete_failure_rate: float = 0.0
     #: In a loop of one's own: whether a delete by a receipt that is not the newest works. SQS promises neither.
     stale_deletes_work: bool = False
-    #: How long after its end a worker is proven dead. None: nobody finds out, as on SQS; only its leases end.
+    #: How long after its end a worker is proven dead. None: its death is not noticed, as on SQS; only its leases end.
     proof_seconds: float | None = None
     #: After SIGTERM: how long handlers may go on.
     grace_seconds: float = 30.0
@@ -77,7 +77,7 @@ class Scenario(msgspec.Struct, frozen=True, kw_only=True):
         return _chance(self.seed, "delete", index, attempt).random() < self.delete_failure_rate
 
     def limit_seconds(self) -> float:
-        """When to stop waiting: a day and twelve times what the work takes. Some policies never get to an end."""
+        """The time limit: a day and twelve times what the work takes. Some policies never finish."""
         slots = self.workers * self.slots
         work = sum(work.seconds for work in self.works) / slots + max(work.seconds for work in self.works)
         last = 0.0 if self.rate is None else len(self.works) / self.rate

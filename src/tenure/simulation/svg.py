@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from html import escape
 from textwrap import wrap
 
-from tenure.simulation.chart import HEIGHT, Scale, chart
+from tenure.simulation.chart import HEIGHT, ChartScale, chart
 from tenure.simulation.measure import Measure, drawn_for
 from tenure.simulation.pricing import Pricing
 from tenure.simulation.result import Result
@@ -49,7 +49,7 @@ def svg(results: Sequence[Result], pricing: Pricing, title: str, subtitle: str) 
         left = _LEFT + place % _COLUMNS * (_PANEL_WIDTH + _GAP)
         parts += _panel(measure, results, pricing, left, below + place // _COLUMNS * (height + _GAP))
     below += -(-len(drawn) // _COLUMNS) * (height + _GAP)
-    scale = Scale.of(results)
+    scale = ChartScale.of(results)
     for place, result in enumerate(results):
         if result.seen:
             parts += chart(result, scale, f"b{place % _COLOURS}", _LEFT, below, _WIDTH)
@@ -79,7 +79,7 @@ def _head(title: str, subtitle: str) -> tuple[list[str], int]:
 
 
 def _about(drawn: Sequence[Measure], results: Sequence[Result], pricing: Pricing) -> str:
-    """In words, for whoever does not see it."""
+    """Describe the chart in words, for readers who cannot see it."""
     told = [
         f"{measure.label}: "
         + ", ".join(f"{result.policy} {measure.tell(measure.value(result, pricing))}" for result in results)

@@ -1,7 +1,7 @@
 """The timer of the queue: a lease that ended unseen brings its message back, as a visibility timeout does.
 
 The in-memory broker returns what is overdue when it is swept. Here one sweeper does that for all workers, whenever a
-lease could have ended and at most once a second, which is how exactly SQS counts. Told by `meter.py`.
+lease could have ended and at most once a second, which is how exactly SQS counts. Called by `billing.py`.
 """
 
 import asyncio
@@ -9,7 +9,7 @@ import contextlib
 import heapq
 import math
 
-from tenure.runtime.sweeper import Sweeper
+from tenure.runtime.background.sweeper import Sweeper
 from tenure.testing.virtual import VirtualClock
 
 _STEP_SECONDS = 1.0
@@ -21,7 +21,7 @@ class Timer:
     """Moments at which leases may end."""
 
     def __init__(self, clock: VirtualClock) -> None:
-        """Nothing is lent yet."""
+        """Take the clock; begin with no moments."""
         self._clock = clock
         self._moments: list[float] = []
         self._sooner = asyncio.Event()

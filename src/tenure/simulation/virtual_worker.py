@@ -1,7 +1,7 @@
-"""A seat: the place of one worker, where the next one sits down when it was ended.
+"""A seat: the place of one worker. When that worker ends, the next one takes it.
 
 The worker is the real one, with its own intake, heartbeat, outbox and sweeper; only its handler is made up: it sleeps
-for as long as the work takes, and meets its fate (`scenario.py`). Made by `running.py`.
+for as long as the work takes, and fails or crashes as the scenario says (`scenario.py`). Made by `running.py`.
 """
 
 import asyncio
@@ -11,15 +11,15 @@ from contextlib import AbstractAsyncContextManager
 from typing import Any, NoReturn, cast
 
 from tenure.broker import Broker, SweepRequest
-from tenure.call import Call, Options
 from tenure.errors import ConfigurationError
-from tenure.runtime.children import Children
-from tenure.runtime.locating import Locator
+from tenure.runtime.processes.import_path import Locator
+from tenure.runtime.processes.pool import ProcessPool
 from tenure.runtime.worker import Worker, WorkerOptions
-from tenure.simulation.book import Book
+from tenure.simulation.outcomes import Outcomes
 from tenure.simulation.scenario import Scenario
 from tenure.state import State
-from tenure.task import Policy, Task
+from tenure.tasks.call import Call, Options
+from tenure.tasks.task import Policy, Task
 from tenure.testing.here import Here
 from tenure.testing.virtual import VirtualClock
 
@@ -33,8 +33,8 @@ TASK = "work"
 NEVER = 1e9
 
 
-class Home:
-    """What a task needs of its app, where nothing is ever sent by one, and nobody asks."""
+class VirtualMachine:
+    """The parts of an app that a task needs where nothing is ever sent."""
 
     middleware = ()
 
@@ -43,19 +43,19 @@ class Home:
         return contextlib.nullcontext()
 
     def handle(self, id: str, read: object = None) -> NoReturn:  # noqa: ARG002 - of the contract
-        """Not here."""
-        raise _nobody_sends()
+        """Raise: a simulation has no handles."""
+        raise _cannot_send()
 
     async def _submit_call(self, call: Call[Any], options: Options) -> NoReturn:  # noqa: ARG002 - likewise
-        """Not here."""
-        raise _nobody_sends()
+        """Raise: a simulation submits no calls."""
+        raise _cannot_send()
 
     def _submit_call_sync(self, call: Call[Any], options: Options) -> NoReturn:  # noqa: ARG002 - likewise
-        """Not here."""
-        raise _nobody_sends()
+        """Raise: a simulation submits no calls."""
+        raise _cannot_send()
 
 
-def _nobody_sends() -> RuntimeError:
+def _cannot_send() -> RuntimeError:
     return RuntimeError("a simulated task sends nothing: the scenario does")
 
 
@@ -63,20 +63,30 @@ class Boot:
     """One worker's life."""
 
     def __init__(self, worker: Worker) -> None:
-        """Not begun."""
+        """Take a worker that is not started yet."""
         self.worker = worker
         self.is_dead = False
         self.is_stopping = False
 
 
-class Seat:
+class VirtualWorker:
     """Keeps a worker at work."""
 
     def __init__(  # noqa: PLR0913 - made in one place, by `running.py`
-        self, number: int, broker: Broker, state: State, clock: VirtualClock, scenario: Scenario, book: Book,
-        policy: Policy, on_death: Callable[[str], None], *, learns: bool, beating: Beating | None = None,
-    ) -> None:  # fmt: skip
-        """Nobody sits here yet. `on_death` is told the owner of a dead worker; `beating` goes with each run."""
+        self,
+        number: int,
+        broker: Broker,
+        state: State,
+        clock: VirtualClock,
+        scenario: Scenario,
+        book: Outcomes,
+        policy: Policy,
+        on_death: Callable[[str], None],
+        *,
+        learns: bool,
+        beating: Beating | None = None,
+    ) -> None:
+        """Take the worker's settings. `on_death` gets the owner of a dead worker; `beating` goes with each run."""
         self._number = number
         self._broker = broker
         self._state = state
@@ -85,7 +95,9 @@ class Seat:
         self._book = book
         self._on_death = on_death
         self._beating = beating
-        self._tasks: dict[str, Task[..., Any]] = {TASK: Task(Home(), self._handler(), TASK, QUEUE, policy, None)}
+        self._tasks: dict[str, Task[..., Any]] = {
+            TASK: Task(VirtualMachine(), self._handler(), TASK, QUEUE, policy, None)
+        }
         self._lease_seconds = policy.lease.seconds
         self._learns = learns
         self._boots = 0
@@ -94,18 +106,30 @@ class Seat:
         self._replacing: asyncio.Task[None] | None = None
 
     async def start(self) -> None:
-        """Somebody sits down."""
+        """Start the worker."""
         options = WorkerOptions(
-            concurrency=self._scenario.slots, queues=(QUEUE,), name=f"worker-{self._number}-{self._boots}",
-            lease_seconds=self._lease_seconds, grace_seconds=self._scenario.grace_seconds,
+            concurrency=self._scenario.slots,
+            queues=(QUEUE,),
+            name=f"worker-{self._number}-{self._boots}",
+            lease_seconds=self._lease_seconds,
+            grace_seconds=self._scenario.grace_seconds,
             sweep=SweepRequest(limit=1000, interval_seconds=NEVER),
-            liveness_seconds=NEVER, journal_keep_seconds=NEVER, own_thread=False, learning=self._learns,
+            liveness_seconds=NEVER,
+            journal_keep_seconds=NEVER,
+            own_thread=False,
+            learning=self._learns,
             statistics=False,
-        )  # fmt: skip
+        )
         worker = Worker(
-            self._broker, self._state, self._tasks, self._clock, options, opening=_is_open, locate=_nowhere,
-            children=lambda _locate, *, most, **_: cast("Children", Here(most, lambda: None)),
-        )  # fmt: skip
+            self._broker,
+            self._state,
+            self._tasks,
+            self._clock,
+            options,
+            opening=_is_open,
+            locate=_nowhere,
+            children=lambda _locate, *, most, **_: cast("ProcessPool", Here(most, lambda: None)),
+        )
         self._boot = Boot(worker)
         await worker.start()
         life = self._scenario.life_of_worker(self._number, self._boots)
@@ -119,7 +143,7 @@ class Seat:
         return self._boot is not None and self._boot.worker.in_flight > 0
 
     async def stop(self) -> None:
-        """As after SIGTERM: what is not done within the grace is given back."""
+        """Stop as after SIGTERM: runs that do not end within the grace are given back."""
         await self._leave_unreplaced()
         boot = self._boot
         if boot is None or boot.is_dead:
@@ -198,7 +222,7 @@ class Seat:
 
 
 async def _is_open() -> None:
-    """Nothing must be opened."""
+    """Do nothing: there is nothing to open."""
 
 
 def _nowhere(task: Task[..., Any]) -> Locator:

@@ -6,7 +6,7 @@ Clients are yours and are handed in, so no SDK is imported here: boto3 or aiobot
 `azure-storage-queue`. What talks to a client is awaited; `tenure.standalone.sync` has the same names without `await`.
 `VisibilityHeartbeat` is the same for both: `with`, or `async with`, where `delete`, `release` and `stop` are awaited.
 
-Every decision (what an error means, when to try again, when to beat) is pure and stands in `tenure.answer`,
+Every decision (what an error means, when to try again, when to beat) is pure and is in `tenure.rules.cloud_errors`,
 `tenure.retry` and `tenure.timing`.
 """
 

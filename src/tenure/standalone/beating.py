@@ -1,8 +1,8 @@
-"""The life of a heartbeat for one message, as steps; its faces are in `visibility_heartbeat.py`.
+"""The life of a heartbeat for one message, as steps; `visibility_heartbeat.py` has the public class.
 
 It keeps the newest receipt, and stops by itself when the lease is lost or cannot be made longer. A beat that fails is
 tried again while the lease lasts. After that, a service that accepts the receipts of others' leases is not asked any
-more: the message may be somebody else's by now, and a beat would hide it from them.
+more: another worker may have the message by now, and a beat would hide it from them.
 """
 
 import logging
@@ -13,30 +13,30 @@ from typing import Any
 
 import msgspec
 
-from tenure.answer import Answer, AnswerKind, read_answer
 from tenure.clock import Clock, asleep_seconds
 from tenure.errors import BadArgument, LeaseLost
+from tenure.rules.cloud_errors import Answer, AnswerKind, read_answer
 from tenure.standalone.deleting import Deletion, delete_steps
 from tenure.standalone.queue import Queue
 from tenure.standalone.receipt import Receipt
 from tenure.standalone.releasing import Release, release_steps
 from tenure.standalone.replaced import note_kept, note_replaced
-from tenure.standalone.steps import Pause, Steps
+from tenure.standalone.steps import StepPause, Steps
 from tenure.standalone.trying import Trying
 from tenure.timing.beat import MARGIN_SECONDS, BeatPlan
 
 logger = logging.getLogger("tenure.standalone")
 
 _DEFAULT_SECONDS = 30.0
-#: Permissions and queues can be mended while the lease lasts, so it is tried again all the same.
+#: Permissions and queues can be fixed while the lease lasts, so it is tried again anyway.
 _UNLIKELY = (
-    "it will be refused until that is mended (credentials, permission to renew, the queue's name or region); "
+    "it will be refused until that is fixed (credentials, permission to renew, the queue's name or region); "
     "trying again"
 )
 
 
 class Beating:
-    """What is known of the lease on one message, and the steps that keep it."""
+    """The state of the lease on one message, and the steps that keep it."""
 
     def __init__(  # noqa: PLR0913 - its face's settings
         self,
@@ -53,13 +53,15 @@ class Beating:
         correlation_id: str | None,
         payload_hash: str | None,
     ) -> None:
-        """Nothing is sent yet."""
+        """Check the arguments and take the message's receipt. Nothing is sent."""
         given = Receipt.of(message)
         queue.check(given)
         _refuse_no_span(
-            visibility_timeout=visibility_timeout, extension_seconds=extension_seconds,
-            heartbeat_interval=heartbeat_interval, max_hold_seconds=max_hold_seconds,
-        )  # fmt: skip
+            visibility_timeout=visibility_timeout,
+            extension_seconds=extension_seconds,
+            heartbeat_interval=heartbeat_interval,
+            max_hold_seconds=max_hold_seconds,
+        )
         self._queue = queue
         self._clock = clock
         extension = extension_seconds or visibility_timeout or _DEFAULT_SECONDS
@@ -73,7 +75,7 @@ class Beating:
         self._service_limit = queue.hold_limit_seconds if expiry is None else min(queue.hold_limit_seconds, expiry)
         limit = self._service_limit if max_hold_seconds is None else min(self._service_limit, max_hold_seconds)
         self._plan = BeatPlan.of(extension, heartbeat_interval, limit)
-        # Not told until when it lasts: the first beat comes at once, and from then on we know.
+        # Its end is not known: the first beat comes at once, and from then on we know.
         self.receipt = msgspec.structs.replace(
             given,
             deadline=self._began + (visibility_timeout or 0.0),
@@ -105,10 +107,10 @@ class Beating:
         return self._clock.monotonic() - self._began + expires.timestamp() - self._clock.wall()
 
     def live(self) -> Steps[None]:
-        """Beat until told to stop, or until there is nothing to keep."""
+        """Beat until stopped, or until there is no lease to keep."""
         self._tell_begin()
         while self.lost_because is None and not self.is_at_limit:
-            if (yield Pause(max(0.0, self._due - self._clock.monotonic()))):
+            if (yield StepPause(max(0.0, self._due - self._clock.monotonic()))):
                 return
             now = self._clock.monotonic()
             seconds = self._plan.seconds_to_ask(now, self._began, self._deadline)
@@ -117,12 +119,12 @@ class Beating:
             elif seconds:
                 yield from self._beat(now, seconds)
             elif self._plan.is_at_limit(self._began, self._deadline):
-                self._end_at_limit("it has been held for as long as it may be")
+                self._end_at_limit("it was held for its longest time")
             else:
                 self._due = self._plan.next_due(now, self._deadline)
 
     def _is_over(self, now: float) -> bool:
-        """Whether a beat could hide somebody else's message. Without any beat so far, nobody said when it ends."""
+        """Whether a beat could hide a message that another worker has. Before the first beat, its end is not known."""
         known = self._deadline > self._began
         return not self._queue.receipts_fence and known and now >= self._deadline
 
@@ -135,7 +137,7 @@ class Beating:
             self.last_error = str(error)
             self._call_back("on_failure", self.on_failure, error)
             self._lose(f"it cannot be renewed: {error}")
-        except Exception as error:  # noqa: BLE001 - whatever a client raises is read, told, and tried again
+        except Exception as error:  # noqa: BLE001 - whatever a client raises is read, logged, and tried again
             note_kept(self._queue.identity, self.receipt)
             self._call_back("on_failure", self.on_failure, error)
             self._miss(read_answer(error))
@@ -170,21 +172,24 @@ class Beating:
                 callback(*arguments)
             except Exception:  # noqa: BLE001 - the caller's own code may raise anything; the lease matters more
                 self._log(
-                    logging.ERROR, "heartbeat_callback_failed", "the heartbeat of %s called %s, which failed", name,
+                    logging.ERROR,
+                    "heartbeat_callback_failed",
+                    "the heartbeat of %s called %s, which failed",
+                    name,
                     exc_info=True,
-                )  # fmt: skip
+                )
 
     def _end_at_limit(self, why: str) -> None:
         self.is_at_limit = True
         self.last_error = why
-        self._log(logging.WARNING, "heartbeat_limit", "the lease on %s is not renewed any more: %s", why)
+        self._log(logging.WARNING, "heartbeat_limit", "stopped renewing the lease on %s: %s", why)
 
     def check(self) -> None:
         """Raise `LeaseLost` if it is."""
         if self.lost_because is not None:
             msg = (
                 f"the lease on {self._job['job_id'] or 'the message'} is lost: {self.lost_because.rstrip('.')}. "
-                "Somebody else may be running it; do not delete it"
+                "Another worker may be running it; do not delete it"
             )
             raise LeaseLost(msg)
 
@@ -217,7 +222,7 @@ class Beating:
         return release
 
     def _counted(self) -> Receipt:
-        """The newest receipt. Without a beat and without a timeout, nobody knows how long it lasts."""
+        """The newest receipt. Without a beat and without a timeout, its end is not known."""
         is_known = self._deadline > self._began
         return self.receipt if is_known else msgspec.structs.replace(self.receipt, deadline=None)
 
@@ -228,7 +233,7 @@ class Beating:
             raise BadArgument(msg)
 
     def stats(self, *, is_running: bool) -> dict[str, Any]:
-        """For a log or a dashboard."""
+        """Return the figures for a log or a dashboard."""
         return {
             "extension_count": self.extension_count,
             "total_extended_seconds": self.total_extended_seconds,
@@ -247,25 +252,30 @@ class Beating:
     def tell_unfinished(self, seconds: float) -> None:
         """Log that a beat is still under way at the end of `stop(timeout)`."""
         self._log(
-            logging.WARNING, "heartbeat_stop_timeout",
+            logging.WARNING,
+            "heartbeat_stop_timeout",
             "a beat for %s is still under way after %g s and may yet replace the receipt; "
-            "heartbeat.delete() and heartbeat.release() wait for it", seconds,
-        )  # fmt: skip
+            "heartbeat.delete() and heartbeat.release() wait for it",
+            seconds,
+        )
 
     def _tell_begin(self) -> None:
         plan = self._plan
         self._log(logging.DEBUG, "heartbeat_started", "a heartbeat for %s begins")
         if not plan.forgives_a_missed_beat:
             self._log(
-                logging.WARNING, "heartbeat_interval",
-                "the heartbeat of %s asks for %g s every %g s: one beat that never comes ends the lease; "
+                logging.WARNING,
+                "heartbeat_interval",
+                "the heartbeat of %s asks for %g s every %g s: one missed beat ends the lease; "
                 "beat at least every %g s",
-                plan.extension_seconds, plan.interval_seconds, plan.extension_seconds / 3,
-            )  # fmt: skip
+                plan.extension_seconds,
+                plan.interval_seconds,
+                plan.extension_seconds / 3,
+            )
 
     def _log(
         self, level: int, event: str, sentence: str, *words: object, exc_info: bool = False, **more: object
-    ) -> None:  # fmt: skip
+    ) -> None:
         counts = {"extension_count": self.extension_count, "total_extended_seconds": self.total_extended_seconds}
         names = {**self._job, **self.receipt.log_fields}
         extra = {"event_type": event, **names, **counts, "extension_seconds": self._plan.extension_seconds, **more}
@@ -273,7 +283,7 @@ class Beating:
 
 
 def _refuse_no_span(**given: float | None) -> None:
-    """Seconds that are none, such as a text from the environment, end here and not in the middle of the work."""
+    """Refuse values that are not seconds, such as a text from the environment, before the work begins."""
     for name, seconds in given.items():
         is_number = isinstance(seconds, int | float) and not isinstance(seconds, bool)
         if seconds is not None and not (is_number and seconds > 0.0):

@@ -1,8 +1,9 @@
-"""The steps of deduplication; its faces are `message_deduplication.py` and `sync.py`.
+"""The steps of deduplication; the public classes are in `message_deduplication.py` and `sync.py`.
 
 Two tiers. What was done lately is known to this process (bounded by number and age); everything is in the store, one
-record a key. A claim is a record too: `once` inserts it under a condition, so of many who try, one is first. It lapses,
-so that the death of its holder does not block the key; whoever takes it over replaces exactly the record it saw.
+record a key. A claim is a record too: `once` inserts it under a condition, so of many who try, one is first. It
+lapses, so that the death of its holder does not block the key; the worker that takes it over replaces exactly the
+record it saw.
 """
 
 import hashlib
@@ -14,14 +15,14 @@ from typing import Any, Literal, TypeVar
 
 import msgspec
 
-from tenure.answer import AnswerKind, read_answer
 from tenure.clock import SYSTEM_CLOCK, Clock
 from tenure.errors import BadArgument, BrokerUnavailable, KeyConflict, LeaseLost, TenureError
-from tenure.plural import plural
-from tenure.standalone.seen import Seen
+from tenure.rules.cloud_errors import AnswerKind, read_answer
+from tenure.standalone.seen import FinishedRecords
 from tenure.standalone.steps import Steps
 from tenure.standalone.stores import BlobStore, Found, MemoryStore, Store
 from tenure.standalone.turn import CACHE_SECONDS, DeduplicationRecord, Turn, TurnState
+from tenure.text.plural import plural
 
 logger = logging.getLogger("tenure.standalone")
 
@@ -29,8 +30,8 @@ T = TypeVar("T")
 
 KEEP_SECONDS = 7 * 86_400.0
 CLAIM_SECONDS = 300.0
-_UNTIL_MENDED = " (so it will be until that is mended: make the container or table, or grant access to it)"
-#: How often somebody else may be faster before we take their word.
+_UNTIL_FIXED = " (this goes on until it is fixed: make the container or table, or grant access to it)"
+#: How often another writer may be faster before its record counts.
 _LAPS = 5
 
 
@@ -50,9 +51,9 @@ class Deduplicating:
         cache_records: int = 10_000,
         clock: Clock = SYSTEM_CLOCK,
     ) -> None:
-        """For a service. Without a container client or a store: this process alone.
+        """Deduplicate for a service. Without a container client or a store, only within this process.
 
-        `keep_seconds`: how long what was done is remembered; longer than a message can lie in its queue.
+        `keep_seconds`: how long finished work is remembered; longer than a message can stay in its queue.
         `claim_seconds`: how long a turn lasts if its holder dies. `on_store_failure`: "closed" raises, "open" takes the
         message for new.
         """
@@ -76,7 +77,7 @@ class Deduplicating:
         self._keep = keep_seconds
         self._claim = claim_seconds
         self._clock = clock
-        self._seen = Seen(min(cache_seconds, keep_seconds), cache_records, clock)
+        self._seen = FinishedRecords(min(cache_seconds, keep_seconds), cache_records, clock)
         self._lock = threading.Lock()
 
     # -- done or not -------------------------------------------------------------------------------
@@ -102,7 +103,7 @@ class Deduplicating:
     def mark_steps(self, message_id: str, correlation_id: str | None, payload_hash: str | None) -> Steps[None]:
         """Remember that it was done."""
         record = self._made(message_id, correlation_id, payload_hash, "processed", self._keep)
-        what = f"{message_id} was done, and that was not written down"
+        what = f"{message_id} was done, but that was not recorded"
         yield from self._ask(self._mark(record), None, what, record)
         self._seen.add(record)
         self._tell_processed(record)
@@ -120,7 +121,7 @@ class Deduplicating:
                 return
             if (yield from self._store.swap(key, body, found.tag, self._keep)) is not None:
                 return
-        raise RuntimeError("others change its record all the time")
+        raise RuntimeError("too many concurrent changes to its record")
 
     # -- once --------------------------------------------------------------------------------------
 
@@ -132,7 +133,7 @@ class Deduplicating:
             turn = Turn(TurnState.DONE, record)
         else:
             mine = self._made(message_id, correlation_id, payload_hash, "running", self._claim)
-            # A store that is away, with "open": nobody else is asked, and nothing can be written at the end.
+            # A store that is away, with "open": no store is asked, and nothing can be written at the end.
             unasked = Turn(TurnState.FIRST, mine)
             turn = yield from self._ask(self._take(mine), unasked, f"{message_id} was not begun", mine)
         if not turn.is_first:
@@ -167,16 +168,16 @@ class Deduplicating:
         """The turn lasts `claim_seconds` from now. Raises `LeaseLost`."""
         if turn.is_first and turn._tag is not None:  # noqa: SLF001 - its own
             fresh = msgspec.structs.replace(turn.record, timestamp=self._clock.wall())
-            yield from self._replace(turn, fresh, "its turn was not prolonged")
+            yield from self._replace(turn, fresh, "its turn was not extended")
 
     def seal_steps(self, turn: Turn) -> Steps[None]:
-        """It is done. Raises `LeaseLost` where the turn had lapsed and somebody else took it."""
+        """Mark the message as done. Raises `LeaseLost` if the turn lapsed and another worker took it."""
         if not turn.is_first:
             return
         now = self._clock.wall()
         done = msgspec.structs.replace(turn.record, status="processed", timestamp=now, ttl_seconds=self._keep)
         if turn._tag is not None:  # noqa: SLF001
-            yield from self._replace(turn, done, "it was done, and that was not written down")
+            yield from self._replace(turn, done, "it was done, but that was not recorded")
         self._seen.add(done)
         self._tell_processed(done)
 
@@ -185,7 +186,7 @@ class Deduplicating:
         tag = yield from self._ask(self._put(key, body, seen, record), seen, f"{record.message_id}: {what}", record)
         if tag is None:
             msg = (
-                f"the turn for {record.message_id} lapsed after {self._claim:g} s and somebody else took it: "
+                f"the turn for {record.message_id} lapsed after {self._claim:g} s and another worker took it: "
                 "it may be done twice. Raise claim_seconds, or renew the turn"
             )
             raise LeaseLost(msg)
@@ -200,7 +201,7 @@ class Deduplicating:
         return found.tag if found is not None and _record(found) == record else None
 
     def release_steps(self, turn: Turn) -> Steps[None]:
-        """It failed: the next one may try. If that cannot be said, the turn lapses by itself."""
+        """Release the turn of a failed try. If the store cannot be reached, the turn lapses by itself."""
         if not turn.is_first or turn._tag is None:  # noqa: SLF001
             return
         try:
@@ -208,7 +209,7 @@ class Deduplicating:
         except Exception as error:  # noqa: BLE001 - the handler's own error is on its way, and matters more
             self.store_failures += 1
             extra = {"event_type": "message_turn_kept", **turn.record.log_fields}
-            sentence = "the turn for %s could not be given up: %s; it lapses"
+            sentence = "the turn for %s could not be released: %s; it lapses"
             logger.warning(sentence, turn.record.message_id, error, extra=extra)
 
     def prune_steps(self) -> Steps[int]:
@@ -238,9 +239,7 @@ class Deduplicating:
 
     # -- inside ------------------------------------------------------------------------------------
 
-    def _ask(
-        self, steps: Steps[T], otherwise: T, what: str, about: DeduplicationRecord | None = None
-    ) -> Steps[T]:  # fmt: skip
+    def _ask(self, steps: Steps[T], otherwise: T, what: str, about: DeduplicationRecord | None = None) -> Steps[T]:
         """Ask the store, perhaps `about` a message. Where it fails: raise, or go on as if it had said `otherwise`."""
         try:
             return (yield from steps)
@@ -251,7 +250,7 @@ class Deduplicating:
                 self.store_failures += 1
             answer = read_answer(error)
             is_refused = answer.kind is AnswerKind.REFUSED
-            why = f"{answer.text.rstrip('.')}{_UNTIL_MENDED if is_refused else ''}"
+            why = f"{answer.text.rstrip('.')}{_UNTIL_FIXED if is_refused else ''}"
             if not self._is_open:
                 msg = f"the store of {self.container_name} cannot be asked: {why}; {what}"
                 raise BrokerUnavailable(msg, outcome_unknown=not is_refused) from error
@@ -284,15 +283,21 @@ class Deduplicating:
     ) -> DeduplicationRecord:
         _refuse_no_id(message_id)
         return DeduplicationRecord(
-            message_id, correlation_id or "", self._clock.wall(), ttl, payload_hash, status,
-            os.urandom(8).hex(), self.container_name,
-        )  # fmt: skip
+            message_id,
+            correlation_id or "",
+            self._clock.wall(),
+            ttl,
+            payload_hash,
+            status,
+            os.urandom(8).hex(),
+            self.container_name,
+        )
 
     def _refuse_other_payload(self, there: DeduplicationRecord, message_id: str, payload_hash: str | None) -> None:
         if None not in (there.payload_hash, payload_hash) and there.payload_hash != payload_hash:
             with self._lock:
                 self.false_positives += 1
-            msg = f"{message_id} was sent before with another payload; it was not run, and nothing was written down"
+            msg = f"{message_id} was sent before with another payload; it was not run, and nothing was recorded"
             raise KeyConflict(msg)
 
     def _key(self, message_id: str) -> str:
@@ -304,13 +309,13 @@ class Deduplicating:
 
 
 def _record(found: Found | None) -> DeduplicationRecord | None:
-    """Raises what msgspec raises where somebody else has written there; whoever asks takes it for a failed store."""
+    """Raises what msgspec raises where other software has written there; the caller treats it as a failed store."""
     return None if found is None else msgspec.json.decode(found.record, type=DeduplicationRecord)
 
 
 def _refuse_no_id(message_id: object) -> None:
     if not isinstance(message_id, str):
-        msg = f"{message_id!r} is not a message id: pass a text; nothing was looked up or written down"
+        msg = f"{message_id!r} is not a message id: pass a text; nothing was looked up or recorded"
         raise BadArgument(msg)
     if not message_id:
-        raise BadArgument("an empty message id tells nothing apart; nothing was written down")
+        raise BadArgument("a message id must not be empty; nothing was recorded")

@@ -1,6 +1,6 @@
 """The steps of a delete, and the count of how deletes ended.
 
-The faces are `queue_message_handling.py` and `sync.py`.
+The public functions are in `queue_message_handling.py` and `sync.py`.
 """
 
 import logging
@@ -9,33 +9,33 @@ from typing import Any
 
 import msgspec
 
-from tenure.answer import Answer, AnswerKind, outcome_of_delete
 from tenure.clock import SYSTEM_CLOCK
 from tenure.deletion import DeletionFailure, DeletionStats, DeletionTally
 from tenure.errors import BadArgument
-from tenure.plural import plural
+from tenure.rules.cloud_errors import Answer, AnswerKind, outcome_of_delete
 from tenure.settlement import Outcome
 from tenure.standalone.queue import Queue
 from tenure.standalone.receipt import Receipt
 from tenure.standalone.steps import Steps
 from tenure.standalone.trying import DEFAULT_DELAY_SECONDS, Trying, log_about
+from tenure.text.plural import plural
 
 logger = logging.getLogger("tenure.standalone")
 
-#: So many failures are kept: the first ones, because they tell how it began.
+#: This many failures are kept: the first ones, because they show how it began.
 KEPT_FAILURES = 100
 _SHOWN_FAILURES = 5
 
 _WHY = {
-    Outcome.ALREADY_GONE: "it is not there under our receipt: it was deleted before, or somebody else holds it by now",
-    Outcome.TAKEN_OVER: "the receipt is not the latest one: the lease was over and somebody else received the message, "
-    "or a heartbeat renewed it (then delete by that heartbeat); nothing was changed",
-    Outcome.UNKNOWN: "it may come back; whoever receives it again must know that it was done",
+    Outcome.ALREADY_GONE: "it is not there under our receipt: it was deleted before, or another worker holds it now",
+    Outcome.TAKEN_OVER: "the receipt is not the latest one: the lease was over and another worker received the "
+    "message, or a heartbeat renewed it (then delete by that heartbeat); nothing was changed",
+    Outcome.UNKNOWN: "it may come back; the next receiver must recognise it as done",
 }
 
 
 class Deletion(msgspec.Struct, frozen=True):
-    """How a delete ended, and what it took."""
+    """The outcome of a delete, with its tries and time."""
 
     message_id: str
     outcome: Outcome
@@ -56,14 +56,12 @@ class Deletion(msgspec.Struct, frozen=True):
 
 
 def delete_steps(queue: Queue, message: Any, trying: Trying) -> Steps[Deletion]:
-    """Delete, and try again what can pass."""
+    """Delete; retry temporary errors."""
     receipt = Receipt.of(message)
     queue.check(receipt)
     tried = yield from trying.steps(queue, receipt, lambda: queue.delete(receipt), "deletion")
     outcome = outcome_of_delete(tried.answer, after_lost_reply=tried.lost_reply, held=tried.held)
-    deletion = Deletion(
-        receipt.message_id, outcome, tried.attempts, tried.seconds, _sentence(outcome, tried.answer)
-    )  # fmt: skip
+    deletion = Deletion(receipt.message_id, outcome, tried.attempts, tried.seconds, _sentence(outcome, tried.answer))
     _tell(receipt, deletion)
     return deletion
 
@@ -79,7 +77,7 @@ def _sentence(outcome: Outcome, answer: Answer | None) -> str | None:
 
 
 def _tell(receipt: Receipt, deletion: Deletion) -> None:
-    """One record for each delete, with the fields by which queries count them."""
+    """Log one record for each delete, with the fields by which queries count them."""
     told: dict[str, Any] = {
         #: Neither, if it was gone already.
         "success": None if deletion.outcome is Outcome.ALREADY_GONE else deletion.ok,
@@ -100,13 +98,15 @@ def _tell(receipt: Receipt, deletion: Deletion) -> None:
 
 def verify_steps(
     queue: Queue, message_id: str, container_name: str, receipt: Receipt | None = None
-) -> Steps[bool | None]:  # fmt: skip
+) -> Steps[bool | None]:
     """Look whether a message is gone. The receipt has the caller's own names for it, for the log."""
     names = Receipt(message_id, "") if receipt is None else receipt
     extra = {
-        "event_type": "message_deletion_unverified", "message_id": message_id, **names.log_fields,
+        "event_type": "message_deletion_unverified",
+        "message_id": message_id,
+        **names.log_fields,
         "container": container_name,
-    }  # fmt: skip
+    }
     try:
         is_there = yield from queue.look(message_id)
     except BadArgument:
@@ -120,10 +120,10 @@ def verify_steps(
 
 
 class DeletionCounts:
-    """How deletes ended, counted. Threads may share it."""
+    """Counts of deletes by outcome. Threads may share it."""
 
     def __init__(self, container_name: str, *, kept_failures: int = KEPT_FAILURES) -> None:
-        """Of a service; the first `kept_failures` failures are kept with their reasons."""
+        """Count for one service, and keep the reasons of the first `kept_failures` failures."""
         self.container_name = container_name
         #: Deleted by the service's word, and a look did not show that it is gone.
         self.unverified_deletions = 0
@@ -161,17 +161,17 @@ class DeletionCounts:
 
     @property
     def total_deletions(self) -> int:
-        """How many were tried."""
+        """The number of deletes."""
         return self.stats.total
 
     @property
     def successful_deletions(self) -> int:
-        """How many worked."""
+        """The number of deletes that worked."""
         return self.stats.deleted
 
     @property
     def failed_deletions(self) -> int:
-        """How many did not."""
+        """The number of deletes that failed."""
         return self.stats.failed
 
     @property

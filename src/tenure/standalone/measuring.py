@@ -23,7 +23,7 @@ class Measurement:
     """One run of an operation, from its begin to its end."""
 
     def __init__(self, container_name: str, operation_type: str, visibility_timeout: float) -> None:
-        """Not begun."""
+        """Take the run's names and visibility timeout. It begins with the block."""
         self.container_name = container_name
         self.operation_type = operation_type
         self.visibility_timeout = visibility_timeout
@@ -36,7 +36,7 @@ class Measurement:
 
     @property
     def item_duration_ms(self) -> float | None:
-        """Of a batch: milliseconds for each item. None: it has not ended, was no batch, or had no items."""
+        """Milliseconds for each item of a batch. None: it has not ended, was no batch, or had no items."""
         return self.duration_ms / self.items if self.duration_ms is not None and self.items else None
 
     @property
@@ -66,7 +66,7 @@ class measure_processing:  # noqa: N801 - it is used as a function
         report: Callable[[Measurement], object] | None = None,
         clock: Clock = SYSTEM_CLOCK,
     ) -> None:
-        """Of a service and a kind of work."""
+        """Measure one kind of work of a service."""
         if visibility_timeout is None:
             visibility_timeout = calculate_visibility_timeout(container_name)
         self._words = (container_name, operation_type, visibility_timeout)
@@ -95,12 +95,16 @@ class measure_processing:  # noqa: N801 - it is used as a function
         return cast("F", called)
 
     def _another(self) -> Self:
-        """One for each call: calls may overlap."""
+        """Make one measurement for each call: calls may overlap."""
         container, operation, timeout = self._words
         return type(self)(
-            container, operation,
-            visibility_timeout=timeout, items=self._items, report=self._report, clock=self._clock,
-        )  # fmt: skip
+            container,
+            operation,
+            visibility_timeout=timeout,
+            items=self._items,
+            report=self._report,
+            clock=self._clock,
+        )
 
     def _counted(self, measured: Measurement, result: Any) -> Any:
         if callable(self._items):
@@ -108,7 +112,7 @@ class measure_processing:  # noqa: N801 - it is used as a function
         return result
 
     def __enter__(self) -> Measurement:
-        """Begin."""
+        """Start the clock."""
         self._running = Measurement(*self._words)
         if not callable(self._items):
             self._running.items = self._items
@@ -124,8 +128,12 @@ class measure_processing:  # noqa: N801 - it is used as a function
         risk = measured.timeout_risk
         logger.log(
             logging.WARNING if risk is TimeoutRisk.HIGH else logging.INFO,
-            "%s of %s took %.1f s of a visibility timeout of %g s%s", measured.operation_type, measured.container_name,
-            measured.duration_ms / 1000.0, measured.visibility_timeout, _of_items(measured),
+            "%s of %s took %.1f s of a visibility timeout of %g s%s",
+            measured.operation_type,
+            measured.container_name,
+            measured.duration_ms / 1000.0,
+            measured.visibility_timeout,
+            _of_items(measured),
             extra={
                 "container": measured.container_name,
                 "operation": measured.operation_type,
@@ -136,12 +144,12 @@ class measure_processing:  # noqa: N801 - it is used as a function
                 "items": measured.items,
                 "item_duration_ms": measured.item_duration_ms,
             },
-        )  # fmt: skip
+        )
         if self._report is not None:
             self._report(measured)
 
     async def __aenter__(self) -> Measurement:
-        """Begin."""
+        """Start the clock."""
         return self.__enter__()
 
     async def __aexit__(self, kind: type[BaseException] | None, *rest: object) -> None:

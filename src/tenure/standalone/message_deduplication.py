@@ -8,7 +8,7 @@ Pass your own id of the work (an order, an idempotency key), not the queue's: a 
 there. `check_duplicate` and `mark_processed` are the two halves, for code that has them apart; between them two workers
 may do the same.
 
-These are the async faces; the same names without `await` are in `tenure.standalone.sync`.
+This module is async; the same names without `await` are in `tenure.standalone.sync`.
 """
 
 from collections.abc import AsyncIterator
@@ -25,7 +25,7 @@ class MessageDeduplicator(Deduplicating):
     """Remembers what was done, for one service."""
 
     async def check_duplicate(self, message_id: str, correlation_id: str | None = "") -> tuple[bool, str | None]:
-        """Whether it was done, and who says so: (True, sentence) or (False, None)."""
+        """Whether it was done already: (True, a sentence that says when and by whom) or (False, None)."""
         return await run_async(self.check_steps(message_id, correlation_id))
 
     async def mark_processed(
@@ -40,7 +40,7 @@ class MessageDeduplicator(Deduplicating):
     ) -> AsyncIterator[Turn]:
         """Take the turn for the length of the block: done when it ends well, free again when it raises.
 
-        Raises `KeyConflict` where the same id had another payload, and `LeaseLost` at the end where somebody else took
+        Raises `KeyConflict` where the same id had another payload, and `LeaseLost` at the end where another worker took
         the turn after it had lapsed.
         """
         turn = await run_async(self.claim_steps(message_id, correlation_id, payload_hash))

@@ -1,7 +1,7 @@
 """A queue behind a bare client of the user's: the few requests that are made of it, as steps.
 
 `SqsQueue` for a client of boto3 or aiobotocore, `StorageQueue` for a `QueueClient` of the Azure SDK, sync or async.
-What the two services do differently stands here and nowhere else in this package.
+This is the only module of the package that knows the differences between the two services.
 """
 
 import math
@@ -9,13 +9,13 @@ from typing import Any, Protocol
 
 from tenure.errors import BadArgument
 from tenure.standalone.receipt import Receipt
-from tenure.standalone.steps import Call, Steps, is_async
+from tenure.standalone.steps import StepCall, Steps, is_async
 
 _PEEK_LIMIT = 32
 
 
 class Queue(Protocol):
-    """What is asked of either service."""
+    """The requests that both services have."""
 
     #: Longest time one delivery may be held, however often it is renewed.
     hold_limit_seconds: float
@@ -74,14 +74,16 @@ class SqsQueue:
 
     def delete(self, receipt: Receipt) -> Steps[None]:
         """Delete the message."""
-        yield Call(self._client.delete_message, QueueUrl=self._url, ReceiptHandle=receipt.receipt)
+        yield StepCall(self._client.delete_message, QueueUrl=self._url, ReceiptHandle=receipt.receipt)
 
     def extend(self, receipt: Receipt, seconds: int) -> Steps[str]:
         """The receipt stays the same."""
-        yield Call(
+        yield StepCall(
             self._client.change_message_visibility,
-            QueueUrl=self._url, ReceiptHandle=receipt.receipt, VisibilityTimeout=seconds,
-        )  # fmt: skip
+            QueueUrl=self._url,
+            ReceiptHandle=receipt.receipt,
+            VisibilityTimeout=seconds,
+        )
         return receipt.receipt
 
     def look(self, message_id: str) -> Steps[bool | None]:
@@ -99,7 +101,7 @@ class StorageQueue:
     hide_limit_seconds = 7 * 86_400.0
 
     def __init__(self, client: Any) -> None:
-        """A `QueueClient`."""
+        """Take a `QueueClient`."""
         self._client = client
 
     @property
@@ -114,15 +116,13 @@ class StorageQueue:
         return is_async(self._client.delete_message)
 
     def check(self, receipt: Receipt) -> None:
-        """It wants the message's id too. To delete without one is a request to delete all messages of the queue."""
+        """Raise without the message's id: a delete without one removes all messages of the queue."""
         if not receipt.message_id:
-            raise BadArgument(
-                "on Azure a receipt is nothing without the id of the message: pass the message; nothing was done"
-            )
+            raise BadArgument("on Azure a receipt needs the id of the message: pass the message; nothing was done")
 
     def delete(self, receipt: Receipt) -> Steps[None]:
         """Delete the message."""
-        yield Call(self._client.delete_message, receipt.message_id, receipt.receipt)
+        yield StepCall(self._client.delete_message, receipt.message_id, receipt.receipt)
 
     def extend(self, receipt: Receipt, seconds: int) -> Steps[str]:
         """Each call makes a new receipt; the old one is dead.
@@ -130,20 +130,20 @@ class StorageQueue:
         By id, not by message: that would send the body again. And never without the seconds: that would show the
         message to everybody at once.
         """
-        answer = yield Call(
+        answer = yield StepCall(
             self._client.update_message, receipt.message_id, receipt.receipt, visibility_timeout=seconds
-        )  # fmt: skip
+        )
         return str(answer.pop_receipt)
 
     def look(self, message_id: str) -> Steps[bool | None]:
-        """A look shows the first 32 messages that nobody holds. Of one that is not among them nothing is known ...
+        """A look shows the first 32 messages that are not leased. Others are not known ...
 
         ... unless the queue is empty: its count is never lower than what is there.
         """
-        shown = yield Call(self._client.peek_messages, max_messages=_PEEK_LIMIT)
+        shown = yield StepCall(self._client.peek_messages, max_messages=_PEEK_LIMIT)
         if any(message.id == message_id for message in shown):
             return True
-        properties = yield Call(self._client.get_queue_properties)
+        properties = yield StepCall(self._client.get_queue_properties)
         return False if properties.approximate_message_count == 0 else None
 
 
@@ -151,7 +151,7 @@ def queue_of(client: Any, queue_url: str | None = None) -> Queue:
     """The queue of a client: with a URL it is one of SQS. Raises `BadArgument` for what cannot be one."""
     if not hasattr(client, "delete_message"):
         raise BadArgument(
-            f"a {type(client).__name__} is no client of a queue: pass a client of SQS, as boto3.client makes it, "
+            f"a {type(client).__name__} is not a queue client: pass a client of SQS, as boto3.client makes it, "
             "or as aiobotocore gives it by `async with`, or a QueueClient of the Azure SDK; nothing was done"
         )
     makers = {kind.__module__.partition(".")[0] for kind in type(client).__mro__}

@@ -1,10 +1,10 @@
 """Deleting a message so that it is known how that ended.
 
-`delete_message_with_retry` tries again what can pass, with growing, jittered pauses, and gives up at once on what
-cannot: no permission, no such message, a receipt that is not the latest one. `delete_message` tells more: one of the
-four words for the end of a delete. `MessageDeletionTracker` counts them.
+`delete_message_with_retry` retries temporary errors, with growing, jittered pauses, and gives up at once on others:
+no permission, no such message, a receipt that is not the latest one. `delete_message` returns more: one of the four
+outcomes of a delete. `MessageDeletionTracker` counts them.
 
-These are the async faces, for an async client, or a sync one, which is then called in a thread. The same names without
+This module is async, for an async client, or a sync one, which is then called in a thread. The same names without
 `await` are in `tenure.standalone.sync`.
 """
 
@@ -43,7 +43,7 @@ async def delete_message(
     *,
     queue_url: str | None = None,
 ) -> Deletion:
-    """Delete a message, and tell how that ended. Raises nothing that the client raises.
+    """Delete a message, and return how that ended. Raises nothing that the client raises.
 
     `message` is one as it was received, or the receipt that a heartbeat handed over. `queue_url` is for clients of SQS.
     """
@@ -72,10 +72,10 @@ async def delete_queue_message_safe(
     *,
     queue_url: str | None = None,
 ) -> tuple[bool, str | None]:
-    """As `delete_message_with_retry`, by id and receipt."""
+    """Delete a message by id and receipt, as `delete_message_with_retry` does."""
     return await delete_message_with_retry(
         queue_client, Receipt(message_id, pop_receipt), max_retries, queue_url=queue_url
-    )  # fmt: skip
+    )
 
 
 async def release_message(
@@ -87,7 +87,7 @@ async def release_message(
     *,
     queue_url: str | None = None,
 ) -> Release:
-    """Give a message back to its queue, to be received `after` seconds from now, and tell how that ended.
+    """Give a message back to its queue, to be received `after` seconds from now, and return how that ended.
 
     For work that failed: without it the message comes back when its visibility timeout ends. Raises nothing that the
     client raises.

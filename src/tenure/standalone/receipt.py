@@ -1,4 +1,4 @@
-"""A receipt: what a service wants to see when a message that it lent is renewed or deleted.
+"""A receipt: what a service needs to renew or delete a leased message.
 
 Read from a message as any client hands it out. The heartbeat gives a newer one (`VisibilityHeartbeat.receipt`), which
 also knows until when the lease lasts.
@@ -21,7 +21,7 @@ class Receipt(msgspec.Struct, frozen=True):
 
     message_id: str
     receipt: str
-    #: When the lease ends, on this host's monotonic clock. None: nobody counted.
+    #: When the lease ends, on this host's monotonic clock. None: not known.
     deadline: float | None = None
     #: Given by the caller, for the log lines about this message.
     correlation_id: str | None = None
@@ -29,7 +29,7 @@ class Receipt(msgspec.Struct, frozen=True):
 
     @classmethod
     def of(cls, message: Any) -> "Receipt":
-        """Of a message, or of a bare receipt handle."""
+        """Read the receipt of a message, or of a bare receipt handle."""
         if isinstance(message, cls):
             return message
         if isinstance(message, str) and message:
@@ -49,7 +49,7 @@ class Receipt(msgspec.Struct, frozen=True):
         return {"correlation_id": self.correlation_id, "payload_hash": self.payload_hash}
 
     def lasts(self, now: float) -> bool | None:
-        """Whether the lease is not over at `now`. None: nobody counted."""
+        """Whether the lease still lasts at `now`. None: not known."""
         return None if self.deadline is None else now < self.deadline
 
 

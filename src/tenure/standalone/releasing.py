@@ -10,8 +10,8 @@ from typing import Any
 
 import msgspec
 
-from tenure.answer import Answer, outcome_of_release
 from tenure.errors import BadArgument
+from tenure.rules.cloud_errors import Answer, outcome_of_release
 from tenure.settlement import Outcome
 from tenure.standalone.queue import Queue
 from tenure.standalone.receipt import Receipt
@@ -19,15 +19,15 @@ from tenure.standalone.steps import Steps
 from tenure.standalone.trying import Tried, Trying, log_about
 
 _WHY = {
-    Outcome.ALREADY_GONE: "the message was deleted, or somebody else holds it; nothing was changed",
-    Outcome.TAKEN_OVER: "the lease was over, so the message is back already or somebody else holds it; "
+    Outcome.ALREADY_GONE: "the message was deleted, or another worker holds it; nothing was changed",
+    Outcome.TAKEN_OVER: "the lease was over, so the message is back already, or another worker holds it; "
     "nothing was changed",
     Outcome.UNKNOWN: "the message comes back at the latest when its visibility timeout ends",
 }
 
 
 class Release(msgspec.Struct, frozen=True):
-    """How a release ended, and what it took."""
+    """The outcome of a release, with its tries and time."""
 
     message_id: str
     outcome: Outcome
@@ -51,7 +51,7 @@ def release_steps(queue: Queue, message: Any, after: float, trying: Trying, now:
     queue.check(receipt)
     seconds = _whole_seconds(queue, after)
     if receipt.lasts(now) is False and not queue.receipts_fence:
-        # The service might accept it, and show others a message that somebody else is working on.
+        # The service might accept it, and show a message that another worker is working on.
         tried, outcome = Tried(None, 0, 0.0, lost_reply=False, held=False), Outcome.TAKEN_OVER
     else:
         tried = yield from trying.steps(queue, receipt, lambda: queue.extend(receipt, seconds), "release")

@@ -1,7 +1,7 @@
 """Receipts that a beat of this process has replaced, so that a refusal of one can be explained.
 
-On Azure each beat replaces the receipt of its message, and the service refuses the old one in the same words as the
-receipt of a lease that somebody else has taken over. Only this process knows the difference. Written by `beating.py`,
+On Azure each beat replaces the receipt of its message, and the service refuses the old one with the same error as the
+receipt of a lease that another worker has taken over. Only this process knows the difference. Written by `beating.py`,
 read by `trying.py`. Bounded: the oldest are forgotten.
 """
 

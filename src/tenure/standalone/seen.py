@@ -1,4 +1,4 @@
-"""What this process knows to be done: the records it met last, bounded by number and age."""
+"""A cache of records of work that is done, bounded by number and age."""
 
 import threading
 from collections import OrderedDict
@@ -7,7 +7,7 @@ from tenure.clock import Clock
 from tenure.standalone.turn import DeduplicationRecord
 
 
-class Seen:
+class FinishedRecords:
     """Records of finished messages, by id. Threads may share it."""
 
     def __init__(self, seconds: float, most: int, clock: Clock) -> None:
@@ -19,7 +19,7 @@ class Seen:
         self._lock = threading.Lock()
 
     def __len__(self) -> int:
-        """How many there are."""
+        """Return the number of records."""
         return len(self._records)
 
     def get(self, message_id: str) -> DeduplicationRecord | None:
@@ -32,7 +32,7 @@ class Seen:
             return record
 
     def add(self, record: DeduplicationRecord) -> None:
-        """Remember it."""
+        """Remember a record."""
         with self._lock:
             self._records[record.message_id] = (self._clock.monotonic() + self._seconds, record)
             self._records.move_to_end(record.message_id)

@@ -16,7 +16,7 @@ from tenure.errors import BadArgument
 T = TypeVar("T")
 
 
-class Call:
+class StepCall:
     """A request to a client."""
 
     __slots__ = ("arguments", "function", "words")
@@ -32,17 +32,17 @@ class Call:
         return self.function(*self.arguments, **self.words)
 
 
-class Pause:
+class StepPause:
     """Wait. Answers whether to stop."""
 
     __slots__ = ("seconds",)
 
     def __init__(self, seconds: float) -> None:
-        """So long."""
+        """Wait for that many seconds."""
         self.seconds = seconds
 
 
-Steps = Generator[Call | Pause, Any, T]
+Steps = Generator[StepCall | StepPause, Any, T]
 
 
 def run(steps: Steps[T], pause: Callable[[float], object] | None = None) -> T:
@@ -52,7 +52,7 @@ def run(steps: Steps[T], pause: Callable[[float], object] | None = None) -> T:
         step = next(steps)
         while True:
             try:
-                answer = wait(step.seconds) if isinstance(step, Pause) else _called(step)
+                answer = wait(step.seconds) if isinstance(step, StepPause) else _called(step)
             except Exception as error:  # noqa: BLE001 - it belongs to the steps
                 step = steps.throw(error)
             else:
@@ -69,7 +69,7 @@ async def run_async(steps: Steps[T], pause: Callable[[float], Any] | None = None
         step = next(steps)
         while True:
             try:
-                answer = await (wait(step.seconds) if isinstance(step, Pause) else _awaited(step))
+                answer = await (wait(step.seconds) if isinstance(step, StepPause) else _awaited(step))
             except Exception as error:  # noqa: BLE001 - likewise
                 step = steps.throw(error)
             else:
@@ -87,7 +87,7 @@ def is_async(function: Callable[..., Any]) -> bool:
     return any(kind.__module__.startswith("aiobotocore") for kind in owner.__mro__)
 
 
-def _called(call: Call) -> Any:
+def _called(call: StepCall) -> Any:
     answer = call.make()
     if inspect.isawaitable(answer):
         if inspect.iscoroutine(answer):
@@ -101,6 +101,6 @@ def _named(function: Callable[..., Any]) -> str:
     return getattr(function, "__qualname__", None) or type(function).__name__
 
 
-async def _awaited(call: Call) -> Any:
+async def _awaited(call: StepCall) -> Any:
     answer = call.make() if is_async(call.function) else await asyncio.to_thread(call.make)
     return await answer if inspect.isawaitable(answer) else answer

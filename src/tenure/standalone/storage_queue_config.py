@@ -12,14 +12,14 @@ from tenure.standalone.visibility_timeout import PROCESSING_TIME_ESTIMATES, calc
 _DEFAULT_QUEUE = "content-processing-requests"
 _DEFAULT_TIMEOUT = 30
 _QUEUE_NAME = re.compile(r"(?=.{3,63}$)[a-z0-9]+(-[a-z0-9]+)*")
-#: What `UseDevelopmentStorage=true` stands for: the account and the queue endpoint of Azurite on this machine.
+#: What `UseDevelopmentStorage=true` means: the account and the queue endpoint of Azurite on this machine.
 _DEVELOPMENT_ACCOUNT = "devstoreaccount1"
 _DEVELOPMENT_ENDPOINT = f"http://127.0.0.1:10001/{_DEVELOPMENT_ACCOUNT}"
 _ACCOUNT_NAME = re.compile(r"[a-z0-9]{3,24}")
 
 
 class StorageQueueConfig(msgspec.Struct, frozen=True, kw_only=True):
-    """Where a queue is, and how to receive from it."""
+    """The address of a queue, and how to receive from it."""
 
     #: Empty: not set; a connection string may name it.
     storage_account_name: str
@@ -62,7 +62,7 @@ class StorageQueueConfig(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def account_url(self) -> str:
-        """Where the account's queues are, for `QueueClient(account_url=…)`; raises `BadSetting` if none is set."""
+        """The account's address, for `QueueClient(account_url=…)`. Raises `BadSetting` if none is set."""
         if self.queue_endpoint:
             return self.queue_endpoint
         if not self.storage_account_name:

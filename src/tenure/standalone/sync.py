@@ -68,7 +68,7 @@ def delete_message(
     *,
     queue_url: str | None = None,
 ) -> Deletion:
-    """Delete a message, and tell how that ended."""
+    """Delete a message, and return how that ended."""
     trying = Trying(max_retries, retry_delay, SYSTEM_CLOCK)
     return run(delete_steps(queue_of(queue_client, queue_url), message, trying))
 
@@ -94,7 +94,7 @@ def delete_queue_message_safe(
     *,
     queue_url: str | None = None,
 ) -> tuple[bool, str | None]:
-    """As `delete_message_with_retry`, by id and receipt."""
+    """Delete a message by id and receipt, as `delete_message_with_retry` does."""
     return delete_message_with_retry(queue_client, Receipt(message_id, pop_receipt), max_retries, queue_url=queue_url)
 
 
@@ -107,7 +107,7 @@ def release_message(
     *,
     queue_url: str | None = None,
 ) -> Release:
-    """Give a message back to its queue, to be received `after` seconds from now, and tell how that ended."""
+    """Give a message back to its queue, to be received `after` seconds from now, and return how that ended."""
     queue = queue_of(queue_client, queue_url)
     trying = Trying(max_retries, retry_delay, SYSTEM_CLOCK)
     return run(release_steps(queue, message, after, trying, SYSTEM_CLOCK.monotonic()))

@@ -1,4 +1,4 @@
-"""One request about a message, tried again while it can pass: what a delete and a release have in common.
+"""Try one request about a message again while that can help: the common part of a delete and a release.
 
 Used by `deleting.py` and `releasing.py`; how the last answer is to be read is theirs.
 """
@@ -11,14 +11,14 @@ from typing import Any
 
 import msgspec
 
-from tenure.answer import Answer, read_answer
 from tenure.clock import Clock
 from tenure.errors import BadArgument, StaleReceipt
 from tenure.retry import RetryPolicy
+from tenure.rules.cloud_errors import Answer, read_answer
 from tenure.standalone.queue import Queue
 from tenure.standalone.receipt import Receipt
 from tenure.standalone.replaced import is_replaced
-from tenure.standalone.steps import Pause, Steps
+from tenure.standalone.steps import StepPause, Steps
 
 logger = logging.getLogger("tenure.standalone")
 
@@ -36,12 +36,12 @@ class Tried(msgspec.Struct, frozen=True):
     seconds: float
     #: The reply to an earlier attempt was lost, so that attempt may have taken effect.
     lost_reply: bool
-    #: Whether the lease surely lasted when the last attempt began, or surely not. None: nobody counted.
+    #: Whether the lease surely lasted when the last attempt began, or surely not. None: not known.
     held: bool | None
 
 
 class Trying:
-    """How often to try, and with which pauses."""
+    """The number of tries, and the pauses between them."""
 
     def __init__(
         self, max_retries: int, retry_delay: float, clock: Clock, draw: Callable[[], float] = random.random
@@ -70,10 +70,17 @@ class Trying:
             lost_reply = lost_reply or answer.outcome_unknown
             pause = self._policy.delay_seconds(attempt, self._draw)
             log_about(
-                logging.WARNING, receipt, _FAILED[verb], f"{verb} of %s failed at attempt %d: %s; again in %.1f s",
-                attempt, answer.text, pause, attempt=attempt, error=answer.text,
-            )  # fmt: skip
-            yield Pause(pause)
+                logging.WARNING,
+                receipt,
+                _FAILED[verb],
+                f"{verb} of %s failed at attempt %d: %s; again in %.1f s",
+                attempt,
+                answer.text,
+                pause,
+                attempt=attempt,
+                error=answer.text,
+            )
+            yield StepPause(pause)
 
 
 _FAILED = {
@@ -88,7 +95,7 @@ def _answer(ask: Callable[[], Steps[Any]]) -> Steps[Answer | None]:
         yield from ask()
     except BadArgument:
         raise
-    except Exception as error:  # noqa: BLE001 - whatever a client raises is read, told, and counted
+    except Exception as error:  # noqa: BLE001 - whatever a client raises is read, logged, and counted
         return read_answer(error)
     return None
 

@@ -1,4 +1,4 @@
-"""What is remembered of a message, and whose turn it is. Made and read by `deduplicating.py`."""
+"""The record and the turn of a message. Made and read by `deduplicating.py`."""
 
 from enum import StrEnum
 from typing import Literal
@@ -12,7 +12,7 @@ CACHE_SECONDS = 3600.0
 
 
 class DeduplicationRecord(msgspec.Struct, frozen=True):
-    """What is remembered of a message."""
+    """The stored record of a message."""
 
     message_id: str
     correlation_id: str
@@ -27,7 +27,7 @@ class DeduplicationRecord(msgspec.Struct, frozen=True):
 
     @property
     def log_fields(self) -> dict[str, str | None]:
-        """What tells its message from others, as fields of a log record."""
+        """The names of its message, as fields of a log record."""
         return {
             "message_id": self.message_id,
             "correlation_id": self.correlation_id or None,
@@ -41,18 +41,18 @@ class DeduplicationRecord(msgspec.Struct, frozen=True):
 
 
 class TurnState(StrEnum):
-    """Whose turn it is."""
+    """The states of a turn."""
 
-    #: Ours: nobody has done it, nobody else does it.
+    #: Ours: it was not done yet, and no other worker does it.
     FIRST = "first"
-    #: Somebody else's, right now.
+    #: Another worker does it right now.
     RUNNING = "running"
     #: It was done.
     DONE = "done"
 
 
 class Turn:
-    """What `once` says about a message."""
+    """The answer of `once` about a message."""
 
     def __init__(self, state: TurnState, record: DeduplicationRecord, tag: str | None = None) -> None:
         """`record` is ours where it is our turn, else the one that stands in the way."""
@@ -62,15 +62,15 @@ class Turn:
 
     @property
     def is_first(self) -> bool:
-        """Do it."""
+        """The turn is ours: process the message."""
         return self.state is TurnState.FIRST
 
     @property
     def is_done(self) -> bool:
-        """It was done: delete the message."""
+        """The message is done: delete it."""
         return self.state is TurnState.DONE
 
     @property
     def is_running(self) -> bool:
-        """Somebody else does it: leave the message, it comes back."""
+        """Another worker does it: leave the message, it comes back."""
         return self.state is TurnState.RUNNING

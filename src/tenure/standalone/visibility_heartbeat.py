@@ -60,14 +60,21 @@ class VisibilityHeartbeat:
         receipt_handle: Any = None,
         clock: Clock = SYSTEM_CLOCK,
     ) -> None:
-        """For a message as it was received; `queue_url` is for clients of SQS."""
+        """Take a message as it was received; `queue_url` is for clients of SQS."""
         self._queue = queue_of(_one_of(queue_client=queue_client, sqs_client=sqs_client), queue_url)
         self._beating = Beating(
-            self._queue, _one_of(message=message, receipt_handle=receipt_handle), clock,
-            visibility_timeout=visibility_timeout, extension_seconds=extension_seconds,
-            heartbeat_interval=heartbeat_interval, max_hold_seconds=max_hold_seconds,
-            received_at=received_at, job_id=job_id, correlation_id=correlation_id, payload_hash=payload_hash,
-        )  # fmt: skip
+            self._queue,
+            _one_of(message=message, receipt_handle=receipt_handle),
+            clock,
+            visibility_timeout=visibility_timeout,
+            extension_seconds=extension_seconds,
+            heartbeat_interval=heartbeat_interval,
+            max_hold_seconds=max_hold_seconds,
+            received_at=received_at,
+            job_id=job_id,
+            correlation_id=correlation_id,
+            payload_hash=payload_hash,
+        )
         self._beating.on_lost = on_lost
         self._beating.on_failure = on_failure
         self._thread: threading.Thread | None = None
@@ -87,17 +94,17 @@ class VisibilityHeartbeat:
 
     @property
     def extension_count(self) -> int:
-        """Beats that got through."""
+        """The number of beats that got through."""
         return self._beating.extension_count
 
     @property
     def total_extended_seconds(self) -> float:
-        """What these beats asked for, in all."""
+        """The seconds that these beats asked for, in all."""
         return self._beating.total_extended_seconds
 
     @property
     def last_error(self) -> str | None:
-        """Of the last beat, if it failed."""
+        """The error of the last beat, if it failed."""
         return self._beating.last_error
 
     @property
@@ -108,7 +115,7 @@ class VisibilityHeartbeat:
 
     @property
     def is_lost(self) -> bool:
-        """Whether the lease is lost: somebody else may be running the message."""
+        """Whether the lease is lost: another worker may be running the message."""
         return self._beating.lost_because is not None
 
     def check(self) -> None:
@@ -140,7 +147,7 @@ class VisibilityHeartbeat:
     def stop(self, timeout: float | None = None) -> Any:
         """End the heartbeat, after the beat that is under way: the newest `Receipt`. Within `async with` it is awaited.
 
-        With `timeout`, wait no longer than so many seconds. A beat that is still under way then may replace the
+        With `timeout`, wait no longer than this many seconds. A beat that is still under way then may replace the
         receipt that is returned; a warning says so.
         """
         return self._stop_in_loop(timeout) if self._is_in_loop else self._stop_thread(timeout)

@@ -1,4 +1,4 @@
-"""How long to hide a message that nobody renews: from profiles, or better from what was measured.
+"""How long to hide a message without a heartbeat: from profiles, or better from measured runs.
 
 A timeout that is too short lets a message run twice; one that is too long only makes the message of a crashed worker
 wait. With a `VisibilityHeartbeat` neither happens at a timeout of 30 s, however long the work takes. The arithmetic is
@@ -71,7 +71,7 @@ def calculate_visibility_timeout(
 
 
 def _ceiling(ceiling_seconds: float | None, queue_url: str | None) -> float:
-    """What the caller says, but never more than the service allows."""
+    """Return the caller's limit, but never more than the service allows."""
     service = CEILING_SECONDS if queue_url is None else SQS_CEILING_SECONDS
     return service if ceiling_seconds is None else min(ceiling_seconds, service)
 
@@ -101,9 +101,10 @@ def validate_visibility_timeout(
         return True
     logger.warning(
         "a run took %.1f %% of its visibility timeout of %g s; the message may come back while it is processed: %s",
-        100.0 * utilization(timeout_seconds, seconds), timeout_seconds,
+        100.0 * utilization(timeout_seconds, seconds),
+        timeout_seconds,
         _advice(timeout_seconds, seconds, _ceiling(None, queue_url)),
-    )  # fmt: skip
+    )
     return False
 
 
@@ -127,9 +128,12 @@ def get_recommended_timeout(
     Of measured times the one that 99 of 100 runs stay within is the base: far more would outlive a mean.
     """
     calculate = functools.partial(
-        calculate_visibility_timeout, container_name,
-        floor_seconds=floor_seconds, ceiling_seconds=ceiling_seconds, queue_url=queue_url,
-    )  # fmt: skip
+        calculate_visibility_timeout,
+        container_name,
+        floor_seconds=floor_seconds,
+        ceiling_seconds=ceiling_seconds,
+        queue_url=queue_url,
+    )
     estimates = PROCESSING_TIME_ESTIMATES.get(container_name)
     times = f"× {1 + SAFETY_BUFFER:g}"
     if processing_times_ms:

@@ -9,18 +9,23 @@ from typing import cast
 
 import msgspec
 
-from tenure.call import Call, Options, check_options
+from tenure.announcement import WEBHOOK_TARGET
 from tenure.errors import BadArgument
-from tenure.given import MOST_ATTEMPTS, is_queue, is_whole, seconds
 from tenure.message import DEFAULT_PRIORITY, MAX_PRIORITY, Message, Outgoing, Overrides
+from tenure.rules.arguments import MOST_ATTEMPTS, is_queue, is_whole, seconds
+from tenure.rules.client_queue import queue_of_client
+from tenure.rules.reserved_queue import RESERVED_QUEUE
+from tenure.tasks.call import Call, Callable_, Options, check_options
 
 
-def outgoing(call: Call[object], options: Options, *, id: str, client: str | None, sent_at: float,
-             parent: Message | None = None) -> Outgoing:  # fmt: skip
+def outgoing(
+    call: Call[object], options: Options, *, id: str, client: str | None, sent_at: float, parent: Message | None = None
+) -> Outgoing:
     """The message that a call becomes. A parent hands on its correlation."""
     if call.options:
         options = cast("Options", {**call.options, **options})
-    if not options and parent is None:  # the common case, kept short: bulk sends live here
+    webhook = call.task.webhook
+    if not options and parent is None and webhook is None:  # the common case, kept short: bulk sends live here
         message = Message(
             id=id, queue=call.task.queue, task=call.task.name, body=call.body, client=client, sent_at=sent_at
         )
@@ -29,7 +34,8 @@ def outgoing(call: Call[object], options: Options, *, id: str, client: str | Non
     correlation_id = options.get("correlation_id")
     if correlation_id is None and parent is not None:
         correlation_id = parent.correlation_id or parent.id
-    queue = _queue(options, call.task.queue)
+    client = options.get("client", client)
+    queue = _queue(options, call.task, client, parent)
     message = Message(
         id=_own_id(options, queue) or id,
         queue=queue,
@@ -45,6 +51,7 @@ def outgoing(call: Call[object], options: Options, *, id: str, client: str | Non
         sent_at=sent_at,
         expires_at=_expires_at(options, sent_at),
         overrides=_overrides(options),
+        announce=_announce(options.get("webhook", webhook)),
     )
     window = options.get("unique_window")
     unique_seconds = None if window is None else seconds(window, "unique_window", least=0.001)
@@ -55,20 +62,36 @@ def outgoing(call: Call[object], options: Options, *, id: str, client: str | Non
     return Outgoing(message, delay, unique_seconds)
 
 
-def _queue(options: Options, own: str) -> str:
-    """The task's own queue, or another one of the same namespace."""
+def destination(call: Call[object], options: Options) -> str:
+    """The queue to which a call goes with these options, as the broker knows it."""
+    options = cast("Options", {**call.options, **options})
+    check_options(options)
+    return _queue(options, call.task, options.get("client"), None)
+
+
+def _queue(options: Options, task: Callable_, client: str | None, parent: Message | None) -> str:
+    """The queue that was named, that of the message's client, or the task's own; all of one namespace.
+
+    A hand-off stays in the queue of its parent's client if its task has no queue of its own.
+    """
+    namespace, slash, _ = task.queue.rpartition("/")
     if "queue" not in options:
-        return own
+        if client is None or not task.follows_client:
+            return task.queue
+        own = f"{namespace}{slash}{queue_of_client(client)}"
+        return own if "client" in options or (parent is not None and parent.queue == own) else task.queue
     name = options["queue"]
-    namespace, slash, _ = own.rpartition("/")
     if not is_queue(name):
         msg = f"queue={name!r} cannot name a queue; use letters, digits, dots, dashes and _. Nothing was sent"
+        raise BadArgument(msg)
+    if name == RESERVED_QUEUE:
+        msg = f"queue={name!r} is reserved for deliveries of webhooks; choose another name. Nothing was sent"
         raise BadArgument(msg)
     return f"{namespace}{slash}{name}"
 
 
 def _own_id(options: Options, queue: str) -> str | None:
-    """The id that the sender chose; within a namespace it is nobody else's."""
+    """The id that the sender chose; unique within its namespace."""
     id = options.get("id")
     namespace, slash, _ = queue.rpartition("/")
     return id if id is None or id.startswith(f"{namespace}{slash}") else f"{namespace}/{id}"
@@ -79,7 +102,7 @@ def _delay(options: Options, now: float) -> float:
     if at is None:
         return seconds(options.get("delay", 0.0), "delay")
     if "delay" in options:
-        msg = "delay and at both say when; give one of them. Nothing was sent"
+        msg = "delay and at both set the time; give one of them. Nothing was sent"
         raise BadArgument(msg)
     # A moment that has passed is now: a sender that was slow, or whose clock is behind, means just that.
     return seconds(max(0.0, _moment(at, "at") - now), "at")
@@ -106,7 +129,7 @@ def _moment(value: object, name: str) -> float:
         raise BadArgument(msg)
     if value.utcoffset() is None:
         msg = (
-            f"{name}={value!r} has no time zone, so it names no moment: use datetime(…, tzinfo=UTC) or "
+            f"{name}={value!r} has no time zone, so it is ambiguous: use datetime(…, tzinfo=UTC) or "
             "datetime.now(UTC) + …; nothing was sent"
         )
         raise BadArgument(msg)
@@ -117,13 +140,13 @@ def _unique(options: Options, body: msgspec.Raw) -> str | None:
     unique: object = options.get("unique")
     if unique is None:
         if "unique_window" in options:
-            msg = "unique_window says nothing without unique; nothing was sent"
+            msg = "unique_window needs unique; nothing was sent"
             raise BadArgument(msg)
         return None
     if unique is True:
         return f"payload:{hashlib.sha256(bytes(body)).hexdigest()}"
     if not isinstance(unique, str) or not unique:
-        msg = f"unique={unique!r} is neither a word nor True; nothing was sent"
+        msg = f"unique={unique!r} is neither a text nor True; nothing was sent"
         raise BadArgument(msg)
     return f"word:{unique}"
 
@@ -133,6 +156,10 @@ def _priority(value: int) -> int:
         msg = f"priority={value!r} is not a whole number from 0 to {MAX_PRIORITY}; nothing was sent"
         raise BadArgument(msg)
     return value
+
+
+def _announce(webhook: str | None) -> tuple[str, ...]:
+    return () if webhook is None else (f"{WEBHOOK_TARGET}{webhook}",)
 
 
 def _overrides(options: Options) -> Overrides:

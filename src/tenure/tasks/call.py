@@ -1,6 +1,6 @@
 """A call: a task with its arguments bound, and the options that one submit may set.
 
-Made by `Task.bind`; handed to `app.submit` or `ctx.submit`, which turn it into a `Message` (`outgoing.py`).
+Made by `Task.bind`; handed to `app.submit` or `ctx.submit`, which turn it into a `Message` (`build_message.py`).
 """
 
 from __future__ import annotations
@@ -9,15 +9,28 @@ from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Generic, Literal, Protocol, TypedDict, TypeVar, Unpack, cast
 
 from tenure.errors import BadArgument
-from tenure.given import meant
+from tenure.rules.arguments import is_webhook, meant
+from tenure.rules.client_queue import wrong_client
 
 if TYPE_CHECKING:
     import msgspec
 
-    from tenure.handle import Handle, SyncHandle
-    from tenure.task import Home
+    from tenure.tasks.handle import Handle, SyncHandle
 
+R = TypeVar("R")
 R_co = TypeVar("R_co", covariant=True)
+
+
+class CallSender(Protocol):
+    """The part of an app that a call uses to send itself."""
+
+    async def _submit_call(self, call: Call[R], options: Options) -> Handle[R]:
+        """Send one call."""
+        ...
+
+    def _submit_call_sync(self, call: Call[R], options: Options) -> SyncHandle[R]:
+        """Send one call from code that is not async."""
+        ...
 
 
 class Options(TypedDict, total=False):
@@ -27,6 +40,8 @@ class Options(TypedDict, total=False):
     """0 to 9, the highest first; default: 5."""
     queue: str
     """Another queue than the task's, of the same namespace."""
+    client: str
+    """For whom the work is; default: the app's client. A task without a queue of its own goes to `{client}-tasks`."""
     delay: float | timedelta
     """Not before so long from now."""
     at: datetime
@@ -57,6 +72,10 @@ class Options(TypedDict, total=False):
     """Texts by name, for your own use; in the handler `ctx.message.headers`."""
     correlation_id: str
     """What the message belongs to; messages that its handler submits inherit it."""
+    webhook: str | None
+    """What is told when the message ends: the name of an endpoint, or a URL that an endpoint allows. None: nothing,
+    whatever the task says.
+    """
 
 
 #: The words that `submit` takes beside a call.
@@ -64,7 +83,7 @@ OPTION_NAMES = frozenset(Options.__annotations__)
 
 
 class Callable_(Protocol):  # noqa: N801 - the word is taken
-    """What a call needs to know of its task."""
+    """The part of a task that a call uses."""
 
     @property
     def name(self) -> str:
@@ -73,7 +92,17 @@ class Callable_(Protocol):  # noqa: N801 - the word is taken
 
     @property
     def queue(self) -> str:
-        """Where its messages go."""
+        """The queue to which the task's messages go."""
+        ...
+
+    @property
+    def webhook(self) -> str | None:
+        """What is told when its messages end. None: nothing."""
+        ...
+
+    @property
+    def follows_client(self) -> bool:
+        """Whether it has no queue of its own, so that a message of another client goes to that client's queue."""
         ...
 
 
@@ -106,6 +135,8 @@ class Call(Generic[R_co]):
 
         - `priority`: 0 to 9, the highest first; default: 5.
         - `queue`: Another queue than the task's, of the same namespace.
+        - `client`: For whom the work is; default: the app's client. A task without a queue of its own goes to
+          `{client}-tasks`.
         - `delay`: Not before so long from now.
         - `at`: Not before this moment, a `datetime` with a time zone. Instead of `delay`.
         - `expires`: A message that has not begun by then (so long from now, or a `datetime` with a time zone) becomes
@@ -121,6 +152,8 @@ class Call(Generic[R_co]):
         - `id`: The message's own id: a submit that is repeated with it stores no second message.
         - `headers`: Texts by name, for your own use; in the handler `ctx.message.headers`.
         - `correlation_id`: What the message belongs to; messages that its handler submits inherit it.
+        - `webhook`: What is told when the message ends: the name of an endpoint, or a URL that an endpoint allows.
+          None: nothing, whatever the task says.
         """
         return await self._app()._submit_call(self, options)
 
@@ -128,8 +161,8 @@ class Call(Generic[R_co]):
         """Send the call from code that is not async; blocks until the message is stored. Options: as `app.submit`."""
         return self._app()._submit_call_sync(self, options)
 
-    def _app(self) -> Home:
-        app: Home | None = getattr(self.task, "app", None)
+    def _app(self) -> CallSender:
+        app: CallSender | None = getattr(self.task, "app", None)
         if app is None:
             msg = f"{self!r} belongs to no app here, so it cannot be sent; submit it where its task is registered"
             raise BadArgument(msg)
@@ -141,10 +174,13 @@ class Call(Generic[R_co]):
 
 
 def check_options(options: Options) -> None:
-    """Refuse what no worker could read, or what would be left out without a word."""
+    """Refuse what no worker could read, or what would be left out silently."""
     unknown = sorted(options.keys() - OPTION_NAMES)
     if unknown:
         msg = f"submit takes no option {', '.join(unknown)}; {meant(unknown[0], OPTION_NAMES)}. Nothing was sent"
+        raise BadArgument(msg)
+    if "client" in options and (wrong := wrong_client(options["client"])):
+        msg = f"client={options['client']!a} cannot name a client: {wrong}. Nothing was sent"
         raise BadArgument(msg)
     headers: object = options.get("headers") or {}
     if not isinstance(headers, dict):
@@ -154,13 +190,17 @@ def check_options(options: Options) -> None:
     texts += [("headers", part) for pair in headers.items() for part in pair]
     for name in ("key", "id"):
         if options.get(name) == "":
-            msg = f"{name} is empty, which is none; nothing was sent"
+            msg = f"{name} must not be empty; nothing was sent"
             raise BadArgument(msg)
     for name, value in texts:
         if value is not None and not isinstance(value, str):
             msg = f"{name}: {value!r} is not a text; nothing was sent"
             raise BadArgument(msg)
+    webhook: object = options.get("webhook")
+    if webhook is not None and not is_webhook(webhook):
+        msg = f"webhook={webhook!r} is neither the name of an endpoint nor a URL; nothing was sent"
+        raise BadArgument(msg)
     id = options.get("id")
     if id is not None and (not id.isprintable() or id != id.strip()):
-        msg = f"id={id!r} has characters that cannot be seen or typed; nothing was sent"
+        msg = f"id={id!r} has unprintable characters; nothing was sent"
         raise BadArgument(msg)

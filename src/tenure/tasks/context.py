@@ -1,10 +1,9 @@
 """The context: what a handler may ask and say about the message it is running.
 
-`Context` is for async handlers, `SyncContext` for functions that run in a thread or a process; they have
-the same words, awaited or not. Both talk to the worker through a `Link`, because the worker may be in
-another process.
+`Context` is for async handlers, `SyncContext` for functions that run in a thread or a process; they have the same
+methods, awaited or not. Both talk to the worker through a `ContextLink`, because the worker may be in another process.
 
-Made by `runtime/handling.py`, or by `runtime/child.py` on the other side of a pipe.
+Made by `runtime/path/handling.py`, or by `runtime/processes/child_main.py` on the other side of a pipe.
 """
 
 import asyncio
@@ -15,18 +14,18 @@ from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar, Unpack, overl
 
 import msgspec
 
-from tenure.call import Call, Options
 from tenure.errors import BadArgument, LeaseLost
 from tenure.message import Message
-from tenure.once import OnceKey, insert_once
 from tenure.record import Progress
+from tenure.tasks.call import Call, Options
+from tenure.tasks.once import OnceKey, insert_once
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable
 
     from typing_extensions import TypeVar as TypeVarWithDefault
 
-    from tenure.once import AsyncTransaction, Transaction
+    from tenure.tasks.once import AsyncTransaction, Transaction
 
     class AnyState(Any):  # type: ignore[misc] # what it is for
         """The state of a plain `Context`: may be anything.
@@ -47,12 +46,12 @@ SCHEDULED_FOR = "tenure-scheduled-for"
 logger = logging.getLogger("tenure.task")
 
 
-class Link(Protocol):
-    """What a context needs of the worker."""
+class ContextLink(Protocol):
+    """The part of a worker that a context uses."""
 
     @property
     def deadline(self) -> float:
-        """When the lease ends unless it is touched again, on the monotonic clock."""
+        """The end of the lease unless it is touched again, on the monotonic clock."""
         ...
 
     @property
@@ -62,17 +61,17 @@ class Link(Protocol):
 
     @property
     def stopping(self) -> bool:
-        """Whether the worker wants to end."""
+        """Whether the worker is stopping."""
         ...
 
     @property
     def expected_end(self) -> float | None:
-        """When a run like this is usually over, on the monotonic clock. None: nobody can say."""
+        """The usual end of a run like this, on the monotonic clock. None: not known."""
         ...
 
     @property
     def send_id(self) -> str:
-        """Which send of the message, or of its key, this run belongs to. Empty: nobody can say."""
+        """The id of the send, of this message or its key, to which this run belongs. Empty: not known."""
         ...
 
     async def touch(self, seconds: float | None) -> None:
@@ -80,11 +79,11 @@ class Link(Protocol):
         ...
 
     async def set_size(self, size: float) -> None:
-        """How large the work is, known only now; raises `LeaseLost`."""
+        """Set the size of the work, known only now; raises `LeaseLost`."""
         ...
 
     def progress(self, progress: Progress) -> None:
-        """Tell how far it is; kept when convenient."""
+        """Note the progress; it is written a moment later."""
         ...
 
     async def checkpoint(self, data: bytes) -> None:
@@ -92,7 +91,7 @@ class Link(Protocol):
         ...
 
     async def load_checkpoint(self) -> bytes | None:
-        """What an earlier run kept."""
+        """Load the checkpoint of an earlier run."""
         ...
 
     def submit(self, call: Call[Any], options: Options) -> str:
@@ -101,11 +100,11 @@ class Link(Protocol):
 
 
 class _Shared(Generic[StateT_contra]):
-    """What both contexts say alike."""
+    """The methods that `Context` and `SyncContext` share."""
 
     __slots__ = ("_link", "attempt", "fence", "message", "state")
 
-    def __init__(self, message: Message, attempt: int, fence: int, link: Link, state: Any) -> None:
+    def __init__(self, message: Message, attempt: int, fence: int, link: ContextLink, state: Any) -> None:
         #: The message that is being run.
         self.message = message
         #: 1 for the first run; counts failed attempts, not deliveries.
@@ -118,17 +117,17 @@ class _Shared(Generic[StateT_contra]):
 
     @property
     def deadline(self) -> float:
-        """When the lease ends unless it is renewed (it is, in the background), on the monotonic clock."""
+        """The end of the lease, on the monotonic clock. The lease is renewed in the background."""
         return self._link.deadline
 
     @property
     def expected_end(self) -> float | None:
-        """When runs like this one are usually over, on the monotonic clock. None: there is nothing to tell by."""
+        """The usual end of runs like this one, on the monotonic clock. None: not known."""
         return self._link.expected_end
 
     @property
     def lease_lost(self) -> bool:
-        """True once somebody else may run this message: stop, nothing you do will be kept."""
+        """True once another worker may run this message: stop, its result will be refused."""
         return self._link.lease_lost
 
     @property
@@ -145,20 +144,18 @@ class _Shared(Generic[StateT_contra]):
     @property
     def log(self) -> logging.LoggerAdapter[logging.Logger]:
         """A logger whose records carry task, message id and attempt, and the correlation id if there is one."""
-        about: dict[str, object] = {
-            "task": self.message.task, "message_id": self.message.id, "attempt": self.attempt
-        }  # fmt: skip
+        about: dict[str, object] = {"task": self.message.task, "message_id": self.message.id, "attempt": self.attempt}
         if self.message.correlation_id is not None:
             about["correlation_id"] = self.message.correlation_id
         return logging.LoggerAdapter(logger, about)
 
     def progress(self, fraction: float | None = None, note: str = "") -> None:
-        """Tell how far the work is, 0.0 to 1.0, for people who look. Cheap: call it as often as you like."""
+        """Note the progress of the work, 0.0 to 1.0, for people to see. Cheap: call it as often as you like."""
         given: object = fraction
         if given is not None and not (isinstance(given, int | float) and 0.0 <= given <= 1.0):
             msg = f"progress is a fraction from 0.0 to 1.0, not {fraction!r}"
             raise BadArgument(msg)
-        # Text that is not UTF-8, such as the name of a file, is told as far as it can be.
+        # Text that is not UTF-8, such as the name of a file, is kept as far as it can be read.
         self._link.progress(Progress(fraction, str(note).encode("utf-8", "backslashreplace").decode()))
 
     def submit(self, call: Call[Any], **options: Unpack[Options]) -> str:
@@ -192,7 +189,7 @@ class Context(_Shared[StateT_contra]):
     async def set_size(self, size: float) -> None:
         """Say how large the work is, where it is known only now, as after a download: others will be judged by it.
 
-        Where nobody renews the lease, it is made as long as work of that size needs.
+        Where no heartbeat renews the lease, it is made as long as work of that size needs.
         """
         await self._link.set_size(size)
 
@@ -206,7 +203,7 @@ class Context(_Shared[StateT_contra]):
     async def last_checkpoint(self, kind: type[T]) -> T | None: ...
 
     async def last_checkpoint(self, kind: type[Any] = object) -> Any:
-        """What an earlier run kept; None: nothing."""
+        """Return the checkpoint of an earlier run; None: there is none."""
         return _decode(await self._link.load_checkpoint(), kind)
 
     def once(self, tx: "Transaction", effect: str = "") -> bool:
@@ -218,7 +215,7 @@ class Context(_Shared[StateT_contra]):
 
     def once_async(self, tx: "AsyncTransaction", effect: str = "") -> "Awaitable[bool]":
         """As `once`, for a connection whose `execute` is awaited (asyncpg, aiosqlite, psycopg's async)."""
-        from tenure.once import insert_once_async  # noqa: PLC0415 - rarely used
+        from tenure.tasks.once import insert_once_async  # noqa: PLC0415 - rarely used
 
         return insert_once_async(tx, self._once_key(effect))
 
@@ -228,8 +225,9 @@ class SyncContext(_Shared[StateT_contra]):
 
     __slots__ = ("_loop",)
 
-    def __init__(self, message: Message, attempt: int, fence: int, link: Link, state: Any,
-                 loop: asyncio.AbstractEventLoop) -> None:  # fmt: skip
+    def __init__(
+        self, message: Message, attempt: int, fence: int, link: ContextLink, state: Any, loop: asyncio.AbstractEventLoop
+    ) -> None:
         """As `Context`, with the loop on which the link lives."""
         super().__init__(message, attempt, fence, link, state)
         self._loop = loop
@@ -252,7 +250,7 @@ class SyncContext(_Shared[StateT_contra]):
     def last_checkpoint(self, kind: type[T]) -> T | None: ...
 
     def last_checkpoint(self, kind: type[Any] = object) -> Any:
-        """What an earlier run kept; None: nothing."""
+        """Return the checkpoint of an earlier run; None: there is none."""
         return _decode(self._wait(self._link.load_checkpoint()), kind)
 
     def once(self, tx: "Transaction", effect: str = "") -> bool:

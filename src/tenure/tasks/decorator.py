@@ -1,4 +1,4 @@
-"""What `@app.task` makes of a function, for type checkers: its own parameters, without `ctx`, type the task.
+"""The types of `@app.task`: a function's own parameters, without `ctx`, type the task.
 
 The order matters, for the first that fits is taken: a first parameter or a result that is declared `Any` fits
 everything, so those come first.
@@ -9,19 +9,19 @@ Used by `registry.py`, which has the same list for the decorator without options
 from collections.abc import Awaitable, Callable
 from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar, overload
 
-from tenure.context import Context, SyncContext
-from tenure.task import AsyncTask, SyncTask
+from tenure.tasks.context import Context, SyncContext
+from tenure.tasks.task import AsyncTask, SyncTask
 
 P = ParamSpec("P")
 R = TypeVar("R")
 
 
 class Anything:
-    """Never made. Only what is declared `Any` or `object` stands for it: neither is a context, nor awaitable."""
+    """Never made. Only parameters declared `Any` or `object` accept it: neither is a context, nor awaitable."""
 
 
 class TaskDecorator(Protocol):
-    """What `@app.task(…)` returns: the handler's own parameters, without `ctx`, type `submit` and `bind`."""
+    """The result of `@app.task(…)`: the handler's own parameters, without `ctx`, type `submit` and `bind`."""
 
     @overload
     def __call__(self, function: Callable[Concatenate[Anything, P], Awaitable[R]], /) -> AsyncTask[..., R]: ...  # type: ignore[overload-overlap]

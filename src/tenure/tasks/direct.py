@@ -5,24 +5,24 @@
 Checkpoints are kept for as long as the context lives, progress goes nowhere, and what the handler hands on is
 kept in `DirectLink.handed_on` instead of being sent. To see more than the bare function, use `tenure.testing`.
 
-Used by `task.py`. The context of a message that a worker runs comes from `runtime/handling.py`.
+Used by `task.py`. The context of a message that a worker runs comes from `runtime/path/handling.py`.
 """
 
 from typing import Any
 
 import msgspec
 
-from tenure.call import Call, Options
 from tenure.clock import SYSTEM_CLOCK
-from tenure.context import Context, SyncContext
 from tenure.message import Message, Outgoing, new_id
-from tenure.outgoing import outgoing
 from tenure.record import Progress
-from tenure.sizing import checked
+from tenure.tasks.build_message import outgoing
+from tenure.tasks.call import Call, Options
+from tenure.tasks.context import Context, SyncContext
+from tenure.tasks.sizing import checked
 
 
 class DirectLink:
-    """Answers a handler that no worker runs; satisfies `tenure.context.Link`."""
+    """Answers a handler that no worker runs; satisfies `tenure.tasks.context.Link`."""
 
     deadline = float("inf")
     expected_end = None
@@ -38,25 +38,25 @@ class DirectLink:
         self.handed_on: list[Outgoing] = []
 
     async def touch(self, seconds: float | None) -> None:
-        """Nobody lends, so nothing ends."""
+        """Do nothing: there is no lease, so nothing ends."""
 
     async def set_size(self, size: float) -> None:
-        """Nobody learns; what is no size is refused all the same."""
+        """Check the size and forget it: nothing is learned from a direct call."""
         checked(size)
 
     def progress(self, progress: Progress) -> None:
-        """Nobody looks."""
+        """Progress of a direct call is not kept."""
 
     async def checkpoint(self, data: bytes) -> None:
         """Keep it for this context."""
         self._checkpoint = data
 
     async def load_checkpoint(self) -> bytes | None:
-        """What this context kept."""
+        """Return the last checkpoint of this context."""
         return self._checkpoint
 
     def submit(self, call: Call[Any], options: Options) -> str:
-        """Keep it instead of sending it; what is wrong with it is said all the same."""
+        """Keep it instead of sending it; what is wrong with it is said anyway."""
         wall = SYSTEM_CLOCK.wall()
         out = outgoing(call, options, id=new_id(wall), client=None, sent_at=wall, parent=self._message)
         self.handed_on.append(out)
@@ -76,7 +76,7 @@ def with_context(arguments: tuple[Any, ...], *, task: str, queue: str, is_async:
 
 
 class _DirectSyncContext(SyncContext):
-    """Waits for nobody: what a `DirectLink` is asked is answered at once."""
+    """Never waits: what a `DirectLink` is asked is answered at once."""
 
     __slots__ = ()
 

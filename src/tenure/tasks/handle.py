@@ -4,13 +4,15 @@
 place to ask: make one at any time, in any process, with `app.handle(id)` or `task.handle(id)`.
 """
 
-from collections.abc import Callable
+import contextlib
+from collections.abc import AsyncGenerator, Callable, Iterator
 from datetime import timedelta
 from typing import Any, Generic, Protocol, TypeVar
 
 from tenure.errors import MessageCancelled, MessageNotFound, ResultGone, ResultTimeout, TaskFailed
 from tenure.message import MessageState
 from tenure.record import Record
+from tenure.tasks.update import Update
 
 R_co = TypeVar("R_co", covariant=True)
 
@@ -24,7 +26,7 @@ _PAUSE_GROWTH = 1.5
 
 
 class Asker(Protocol):
-    """What a handle needs of its app."""
+    """The part of an app that a handle uses."""
 
     async def record(self, id: str, queue: str | None = None) -> Record | None:
         """Everything known about a message. `queue`: where to look first."""
@@ -34,12 +36,20 @@ class Asker(Protocol):
         """Take the message back. `queue`: where to look first."""
         ...
 
+    def follow(self, id: str, queue: str | None = None) -> AsyncGenerator[Record | None]:
+        """Yield what is known about a message now and after each change, until it has ended."""
+        ...
+
+    async def watch_url(self, id: str, *, expires: float | timedelta, result: bool, server: str | None) -> str:
+        """Make a link that opens one message for reading."""
+        ...
+
     async def pause_until(self, deadline: float | None, seconds: float) -> bool:
         """Wait a little. False: `deadline` (monotonic) has come."""
         ...
 
     def deadline_in(self, timeout: float | timedelta | None) -> float | None:
-        """So long from now, on the monotonic clock."""
+        """Return the moment `timeout` from now, on the monotonic clock."""
         ...
 
 
@@ -66,8 +76,7 @@ class Handle(Generic[R_co]):
         """
         record = await self._app.record(self.id, self._queue)
         if record is None:
-            msg = f"no message {self.id} is known here: it was never sent to this place, or its record has expired"
-            raise MessageNotFound(msg)
+            raise MessageNotFound(_unknown(self.id))
         return record
 
     async def result(self, timeout: float | timedelta | None = None) -> R_co:  # noqa: ASYNC109 - the message goes on
@@ -85,6 +94,32 @@ class Handle(Generic[R_co]):
             pause = min(_LONGEST_PAUSE_SECONDS, pause * _PAUSE_GROWTH)
         result: R_co = self._read(raw_result(record))
         return result
+
+    async def updates(self) -> AsyncGenerator[Update[R_co]]:
+        """Yield where the message is now, and again after each change, until it has ended: `async for …`.
+
+        The last one has the result, or why there is none. All who wait in this process share one reading of the store;
+        a slow reader gets the newest, and not each between. Raises `MessageNotFound` as `status` does.
+        """
+        async with contextlib.aclosing(self._app.follow(self.id, self._queue)) as records:
+            async for record in records:
+                if record is None:
+                    raise MessageNotFound(_unknown(self.id))
+                raw = record.result if record.state is MessageState.COMPLETED else None
+                yield Update.of(record, None if raw is None else self._read(raw))
+
+    async def watch_url(
+        self, *, expires: float | timedelta = 3600.0, result: bool = False, server: str | None = None
+    ) -> str:
+        """Make a link by which a browser follows this message, without a token: `new EventSource(link)`.
+
+        It shows state, progress and codes of errors; with `result` the result and the texts of errors too. It opens
+        nothing else, changes nothing, and expires, after 30 days at the latest. Whoever has the link may use it.
+
+        - `expires`: For so long it is good, in seconds or as a `timedelta`.
+        - `server`: Where browsers reach the server; default: `TENURE_PUBLIC_URL`.
+        """
+        return await self._app.watch_url(self.id, expires=expires, result=result, server=server)
 
     async def cancel(self) -> bool:
         """Cancel the message: it will not run. If it is running, its run is cancelled and its result refused.
@@ -137,6 +172,20 @@ class SyncHandle(Generic[R_co]):
         result: R_co = self._wait(lambda: self._handle.result(timeout))
         return result
 
+    def updates(self) -> Iterator[Update[R_co]]:
+        """As `Handle.updates`; blocks between two."""
+        updates = self._handle.updates()
+        try:
+            while (update := self._wait(lambda: anext(updates, None))) is not None:
+                yield update
+        finally:
+            self._wait(updates.aclose)
+
+    def watch_url(self, *, expires: float | timedelta = 3600.0, result: bool = False, server: str | None = None) -> str:
+        """As `Handle.watch_url`."""
+        link: str = self._wait(lambda: self._handle.watch_url(expires=expires, result=result, server=server))
+        return link
+
     def cancel(self) -> bool:
         """As `Handle.cancel`."""
         changed: bool = self._wait(self._handle.cancel)
@@ -145,6 +194,10 @@ class SyncHandle(Generic[R_co]):
     def __repr__(self) -> str:
         """Show the id."""
         return f"<SyncHandle {self.id}{' duplicate' if self.duplicate else ''}>"
+
+
+def _unknown(id: str) -> str:
+    return f"no message {id} is known here: it was never sent to this place, or its record has expired"
 
 
 def _spoken(timeout: float | timedelta | None) -> str:
@@ -159,7 +212,7 @@ def raw_result(record: Record) -> bytes:
     if record.state is MessageState.DEAD:
         reason = record.reason
         if reason is None:
-            msg = f"message {record.id} is dead; why was not recorded"
+            msg = f"message {record.id} is dead; its reason was not recorded"
             raise TaskFailed(msg)
         msg = f"message {record.id} ({record.task}) is dead: {reason.text}"
         raise TaskFailed(msg, reason_code=reason.code, error=reason.error, remote_traceback=reason.traceback)

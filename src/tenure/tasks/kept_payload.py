@@ -1,7 +1,7 @@
 """The payload of a completed message, kept for debugging where a task asks for it (`keep_payload=True`).
 
-It lies in the `completed` event: no store writes more often for it, and it is forgotten with the journal
-(`TENURE_JOURNAL_KEEP`). Written by `runtime/reporting.py`, shown by `tenure show`.
+It is part of the `completed` event, so it costs no extra write, and it is forgotten with the journal
+(`TENURE_JOURNAL_KEEP`). Written by `runtime/path/reporting.py`, shown by `tenure show`.
 """
 
 from collections.abc import Iterable, Mapping
@@ -10,12 +10,12 @@ import msgspec
 
 from tenure.event import Event, EventKind
 
-#: So many bytes of a payload are kept: an event is one of many in a row of a table.
+#: This many bytes of a payload are kept: an event is one of many in a row of a table.
 KEPT_BYTES = 16_384
 
 
 class KeptPayload(msgspec.Struct, frozen=True):
-    """What was kept of a payload."""
+    """The kept part of a payload."""
 
     #: JSON; its beginning, where it was larger than `KEPT_BYTES`.
     text: str
@@ -29,7 +29,7 @@ class KeptPayload(msgspec.Struct, frozen=True):
 
 
 def fields_of(body: bytes) -> dict[str, object]:
-    """For the data of an event."""
+    """Return it as fields for the data of an event."""
     return {"payload": body[:KEPT_BYTES].decode("utf-8", "ignore"), "payload_bytes": len(body)}
 
 

@@ -6,7 +6,7 @@ transaction, no promise from the broker is needed for that.
 
 The row is about one send (`rules/send_id.py`) in one generation. While the store remembers an id or a key (by default
 for 7 days after the message has ended), a repeated send runs nothing. After that the same id or key is a new send: it
-runs, and has its effect. Rows written by a Tenure that did not name the send stand for every send of their id or key.
+runs, and has its effect. Rows written by a Tenure that did not name the send count for every send of their id or key.
 
 Used through `ctx.once(tx)`. Works with SQLite (3.24+), PostgreSQL and whatever speaks
 `INSERT … ON CONFLICT DO NOTHING`.
@@ -40,7 +40,7 @@ class OnceKey(msgspec.Struct, frozen=True):
     effect: str
     message_id: str
     fence: int
-    #: When it was sent, as text for people. Empty: nobody knows.
+    #: When it was sent, as text for people. Empty: not known.
     sent_at: str = ""
     #: How a Tenure that did not name the send called the effect. Empty: the same.
     older: str = ""
@@ -87,9 +87,9 @@ async def insert_once_async(tx: AsyncTransaction, key: OnceKey) -> bool:
 
 
 def _refuse_autocommit(tx: Any) -> None:
-    """Without a transaction the row would be committed before the effect: a crash between them loses the effect.
+    """Refuse a connection in autocommit: the row would be committed before the effect, and a crash between loses it.
 
-    Asked of what drivers tell about themselves; a driver that tells nothing is believed.
+    Checks the attributes of drivers; a driver without them is believed.
     """
     if not callable(getattr(tx, "execute", None)):
         msg = f"once takes an open connection or cursor of your database, not {tx!r}; the effect was not started"

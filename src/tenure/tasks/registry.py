@@ -12,19 +12,22 @@ from contextlib import AbstractAsyncContextManager
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Concatenate, Literal, ParamSpec, TypeVar, Unpack, cast, overload
 
-from tenure.call import Call, Options
-from tenure.config import DEFAULT_CLIENT, Settings, client_name
-from tenure.context import Context, SyncContext
-from tenure.decorator import Anything, TaskDecorator
+from tenure.config import DEFAULT_CLIENT, Settings, namespace_name
 from tenure.errors import BadSchedule, BadSetting, BadTask, UnknownTask
 from tenure.foreign import Route, Router
-from tenure.given import is_queue, is_queue_pattern
-from tenure.handle import Handle, Read, SyncHandle
 from tenure.middleware import Middleware, Middlewares
-from tenure.task import AsyncTask, SyncTask, Task, TaskOptions, check_options, task_from
+from tenure.rules.arguments import is_queue, is_queue_pattern
+from tenure.rules.client_queue import queue_of_client, wrong_client
+from tenure.rules.reserved_queue import is_reserved
+from tenure.tasks.call import Call, Options
+from tenure.tasks.context import Context, SyncContext
+from tenure.tasks.decorator import Anything, TaskDecorator
+from tenure.tasks.handle import Handle, Read, SyncHandle
+from tenure.tasks.limits import check_queue
+from tenure.tasks.task import AsyncTask, SyncTask, Task, TaskOptions, check_options, task_from
 
 if TYPE_CHECKING:
-    from tenure.schedule import Schedule
+    from tenure.tasks.schedule import Schedule
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -32,12 +35,12 @@ F = TypeVar("F", bound=Route)
 
 
 class Registry(ABC):
-    """What an app consists of. With the methods that are abstract here it is what tasks call their home."""
+    """The tasks, routes and schedules of an app. Its abstract methods are what tasks need of their app."""
 
     def __init__(
         self, settings: Settings, *, client: str | None, namespace: str | None, middleware: Iterable[Middleware]
     ) -> None:
-        """Nothing but the middleware is registered yet. `client` and `namespace`: None: as the settings say."""
+        """Register the middleware and nothing else. `client`, `namespace`: None takes them from the settings."""
         #: The settings in force.
         self.settings = settings
         #: The same with what was given as arguments; set by the app.
@@ -45,9 +48,9 @@ class Registry(ABC):
         #: Where settings came from, by their names: an environment variable, or `argument`. Missing: the default.
         self.origins: dict[str, str] = {}
         #: Who sends; names the default queue.
-        self.client = settings.client if client is None else _checked("client", client)
+        self.client = settings.client if client is None else _client(client)
         #: The namespace of its queues and messages. None: it has none, and sees everything in the store.
-        self.namespace = settings.namespace if namespace is None else _checked("namespace", namespace)
+        self.namespace = settings.namespace if namespace is None else _namespace(namespace)
         #: Every task by its name.
         self.tasks: dict[str, Task[..., Any]] = {}
         #: Every schedule by its name.
@@ -63,7 +66,7 @@ class Registry(ABC):
 
     @abstractmethod
     def _enter_lifespan(self) -> AbstractAsyncContextManager[Any]:
-        """What handlers get as `ctx.state`, for as long as it is entered."""
+        """Yield the `ctx.state` of handlers, for as long as it is entered."""
 
     @abstractmethod
     def handle(self, id: str, read: Read | None = None) -> Handle[Any]:
@@ -82,7 +85,7 @@ class Registry(ABC):
     @property
     def queue(self) -> str:
         """The queue of tasks that name none."""
-        return self.queue_named(f"{self.client}-tasks")
+        return queue_of_client(self.client, self.namespace)
 
     def queue_named(self, name: str) -> str:
         """The queue as the broker knows it: within this app's namespace."""
@@ -142,11 +145,21 @@ class Registry(ABC):
           a `SizeTable`.
         - `max_hold`: How long a handler may run; default: None, no limit. After that it is ended, and its attempt has
           failed.
+        - `expected_wait`: How long a ready message may wait before an alert says so; default: ten times what is usual,
+          and 5 minutes at least.
         - `reject_on`: Exception classes that no retry can fix: the message becomes a dead letter at once.
         - `concurrency`: At most this many messages of the task at once in one worker; default: None, as many as it
           has slots.
+        - `rate`: At most so many of its messages start in a time, over all workers: `"100/m"`, `"5/s"`. Its queue must
+          be its own. Default: no limit.
+        - `running`: At most this many of its messages run at once, over all workers. Its queue must be its own.
+          Default: no limit.
         - `keep_payload`: True: the payload of a completed message stays in the journal, for debugging; `tenure show`
           shows it. Default: False (`TENURE_KEEP_PAYLOAD`).
+        - `detail`: The part of its messages whose every step leaves an event, from 0 to 1; default: 0
+          (`TENURE_DETAIL`).
+        - `webhook`: What is told when a message of the task ends: the name of an endpoint, or a URL that an endpoint
+          allows; default: none (`TENURE_WEBHOOK`).
         - `runs_in`: `loop`, `thread` or `process` (a child process, for work that holds the GIL or may crash);
           default: loop for async functions, thread for plain ones.
         """
@@ -164,7 +177,13 @@ class Registry(ABC):
             msg = f"a task named {name!r} is registered already; give one of them another name="
             raise BadTask(msg)
         queue = self.queue_named(options["queue"]) if "queue" in options else self.queue
-        task = self.tasks[name] = task_from(self, function, name, queue, options, self.settings)
+        if is_reserved(queue):
+            msg = f"queue {queue!r} is reserved for deliveries of webhooks; choose another name"
+            raise BadTask(msg)
+        task = task_from(self, function, name, queue, options, self.settings)
+        task.follows_client = "queue" not in options
+        check_queue(task, self.tasks.values(), is_default="queue" not in options)
+        self.tasks[name] = task
         return task
 
     def find(self, name: str) -> Task[..., Any]:
@@ -199,14 +218,17 @@ class Registry(ABC):
     # -- schedules ---------------------------------------------------------------------------------
 
     def schedule(
-        self, call: Call[Any], /, *,
+        self,
+        call: Call[Any],
+        /,
+        *,
         cron: str | None = None,
         every: float | timedelta | None = None,
         timezone: str = "UTC",
         missed: Literal["once", "skip"] = "once",
         name: str | None = None,
         **options: Unpack[Options],
-    ) -> "Schedule":  # fmt: skip
+    ) -> "Schedule":
         """Send `call` at every tick of a schedule, once, however many workers run. Workers of this app send it.
 
         The messages may have options too, as `app.submit` lists them.
@@ -218,7 +240,7 @@ class Registry(ABC):
           sends none.
         - `name`: The schedule's name, by which its last tick is remembered; default: the task's.
         """
-        from tenure.schedule import schedule_from  # noqa: PLC0415 - most apps have none
+        from tenure.tasks.schedule import schedule_from  # noqa: PLC0415 - most apps have none
 
         given: object = call
         if not isinstance(given, Call):
@@ -231,16 +253,21 @@ class Registry(ABC):
         if full in self.schedules:
             msg = f"a schedule named {name!r} is registered already; give one of them another name="
             raise BadSchedule(msg)
-        schedule = schedule_from(
-            full, call, cron=cron, every=every, timezone=timezone, missed=missed, options=options
-        )  # fmt: skip
+        schedule = schedule_from(full, call, cron=cron, every=every, timezone=timezone, missed=missed, options=options)
         self.schedules[full] = schedule
         return schedule
 
 
-def _checked(what: str, name: str) -> str:
+def _client(name: str) -> str:
+    if wrong := wrong_client(name):
+        msg = f"client={name!a} cannot be part of a queue's name: {wrong}"
+        raise BadSetting(msg)
+    return name
+
+
+def _namespace(name: str) -> str:
     try:
-        return client_name(name)
+        return namespace_name(name)
     except ValueError:
-        msg = f"{what}={name!r} cannot be part of a queue's name; use a-z, 0-9 and single dashes"
+        msg = f"namespace={name!r} cannot be part of a queue's name; use a-z, 0-9 and single dashes"
         raise BadSetting(msg) from None

@@ -1,9 +1,9 @@
 """A schedule: a call that is sent again and again, at moments that every worker works out alike.
 
 The moments are those of a cron line in a time zone (`timing/cron.py`, which says what happens when clocks are
-changed) or of an interval (`timing/interval.py`). Everything that is wrong with a schedule is said when it is made.
+changed) or of an interval (`timing/interval.py`). Every mistake in a schedule is reported when it is made.
 
-Pure. Made by `app.schedule`; next: `runtime/scheduling.py`.
+Pure. Made by `app.schedule`; next: `runtime/background/scheduler.py`.
 """
 
 from __future__ import annotations
@@ -12,14 +12,14 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Literal, cast, get_args
 
-from tenure.call import Call, Options
 from tenure.errors import BadMessage, BadSchedule
 from tenure.message import Outgoing
-from tenure.outgoing import outgoing
+from tenure.tasks.build_message import outgoing
+from tenure.tasks.call import Call, Options
 from tenure.timing.cron import Cron
 from tenure.timing.interval import Every
 
-#: What to do about ticks that nobody was there to send: one message for all of them, or none.
+#: What to do about ticks that were missed because no worker ran: one message for all of them, or none.
 Missed = Literal["once", "skip"]
 
 #: Headers of the message of a tick.
@@ -32,7 +32,7 @@ _ONE_USE = ("id", "key", "at")
 
 @dataclass(frozen=True)
 class Schedule:
-    """A call and the moments at which it is sent. The name tells it from all others on one state."""
+    """A call and the moments at which it is sent. The name is unique within one state."""
 
     name: str
     call: Call[object]
@@ -50,15 +50,21 @@ def message_of(schedule: Schedule, *, id: str, at: float, client: str | None, se
     options = {**schedule.call.options, **schedule.options}
     headers = cast("dict[str, str]", options.get("headers") or {})
     own = {SCHEDULE_HEADER: schedule.name, SCHEDULED_FOR_HEADER: schedule.moments.iso(at)}
-    # Unique: while nobody comes to work, ticks do not pile up.
+    # Unique: while no worker runs, ticks do not pile up.
     merged = {"unique": f"schedule:{schedule.name}", **options, "headers": headers | own}
     return outgoing(schedule.call, cast("Options", merged), id=id, client=client, sent_at=sent_at)
 
 
 def schedule_from(
-    name: str, call: Call[object], *, cron: str | None = None, every: float | timedelta | None = None,
-    timezone: str = "UTC", missed: Missed = "once", options: Options | None = None,
-) -> Schedule:  # fmt: skip
+    name: str,
+    call: Call[object],
+    *,
+    cron: str | None = None,
+    every: float | timedelta | None = None,
+    timezone: str = "UTC",
+    missed: Missed = "once",
+    options: Options | None = None,
+) -> Schedule:
     """A schedule as the user wrote it; everything that is wrong with it is said now, not at its first tick."""
     try:
         _check_words(name, missed)
@@ -70,7 +76,7 @@ def schedule_from(
 
 def _check_words(name: object, missed: object) -> None:
     if not isinstance(name, str) or not name.strip():
-        msg = "its name is no text, or an empty one; nothing was registered"
+        msg = "its name must be a non-empty text; nothing was registered"
         raise BadSchedule(msg)
     if missed not in get_args(Missed):
         msg = f"missed={missed!r} is neither 'once' nor 'skip'; nothing was registered"
@@ -79,13 +85,13 @@ def _check_words(name: object, missed: object) -> None:
 
 def _moments(cron: str | None, every: float | timedelta | None, timezone: str) -> Cron | Every:
     if (cron is None) == (every is None):
-        which = "neither says when" if cron is None else "they cannot both say when"
+        which = "neither was given" if cron is None else "both were given"
         msg = f"give either cron= or every=: {which}; nothing was registered"
         raise BadSchedule(msg)
     if cron is not None:
         return Cron(cron, timezone)
     if timezone != "UTC":
-        msg = "an interval knows no time zone: leave timezone= out, or use cron=; nothing was registered"
+        msg = "an interval has no time zone: leave timezone= out, or use cron=; nothing was registered"
         raise BadSchedule(msg)
     return Every(every.total_seconds() if isinstance(every, timedelta) else cast("float", every))
 

@@ -19,14 +19,14 @@ from typing import Any
 import msgspec
 import msgspec.inspect
 
-from tenure.call import OPTION_NAMES
-from tenure.context import Context, SyncContext
 from tenure.errors import BadTask, PayloadInvalid, ResultInvalid, ResultTooLarge
 from tenure.rules.sendable import MOST_LEVELS, is_too_deep
+from tenure.tasks.call import OPTION_NAMES
+from tenure.tasks.context import Context, SyncContext
 
 #: Options that are also good names for data. Nothing is unclear about them: `submit` takes the handler's own
 #: parameters, `app.submit` the options.
-_PLAIN_WORDS = frozenset({"id", "key", "headers", "correlation_id"})
+_PLAIN_WORDS = frozenset({"id", "key", "headers", "correlation_id", "webhook", "client"})
 
 _POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
 _IMMUTABLE = (str, int, float, bool, bytes, tuple, frozenset, type(None))
@@ -94,7 +94,7 @@ class Signature:
         return msgspec.Raw(raw)
 
     def arguments(self, body: bytes | msgspec.Raw) -> tuple[tuple[Any, ...], dict[str, Any]]:
-        """What to call the handler with; raises `PayloadInvalid` with a readable reason."""
+        """Return the arguments for the handler; raises `PayloadInvalid` with a readable reason."""
         try:
             payload = self._decoder.decode(body)
         except _UNREADABLE as error:
@@ -106,7 +106,7 @@ class Signature:
         return values[:count], dict(zip(self._names[count:], values[count:], strict=True))
 
     def fits(self, function: Callable[..., Any]) -> bool:
-        """Whether a function can be called as the handler is, without its context. True where nobody can tell."""
+        """Whether a function can be called as the handler is, without its context. True where that cannot be known."""
         try:
             signature = inspect.signature(function)
         except ValueError:  # some that are written in C
@@ -198,7 +198,7 @@ def _refuse_parameter(parameter: inspect.Parameter, hints: dict[str, Any], name:
         raise BadTask(msg)
     if word in OPTION_NAMES - _PLAIN_WORDS:
         msg = (
-            f"task {name}: parameter {word} has the name of an option of submit, and whoever reads "
+            f"task {name}: parameter {word} has the name of an option of submit, and a reader of "
             f"{name}.submit(…, {word}=…) would take it for that; rename it"
         )
         raise BadTask(msg)
@@ -222,7 +222,7 @@ def _is_readable(kind: type) -> bool:
 
 
 def _has_no_number(value: Any) -> bool:
-    """Whether NaN or infinity is in it somewhere: msgspec would say null, without a word."""
+    """Whether NaN or infinity is in it somewhere: msgspec would write null, silently."""
     if isinstance(value, float):
         return not math.isfinite(value)
     if isinstance(value, Mapping):
@@ -235,7 +235,7 @@ def _has_no_number(value: Any) -> bool:
 
 
 def _custom(info: Any, seen: set[int]) -> Iterator[type]:
-    """Every type within `info` that msgspec leaves to others."""
+    """Every type within `info` that msgspec does not read by itself."""
     if id(info) in seen:
         return
     seen.add(id(info))

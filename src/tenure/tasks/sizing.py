@@ -1,4 +1,4 @@
-"""How large the work of one message is: by a field of its payload, or by a function of the handler's own arguments.
+"""Sizes: how large one message's work is, by a field of its payload or a function of the handler's own arguments.
 
     @app.task(size="bytes")
     async def transcode(path: str, bytes: int): ...
@@ -6,7 +6,7 @@
     @app.task(size=lambda order: len(order["lines"]))
     async def invoice(order: dict[str, Any]): ...
 
-In whatever the task counts; what is larger should take longer. Asked by `runtime/learning.py` before the handler
+In whatever the task counts; what is larger should take longer. Asked by `runtime/path/learning.py` before the handler
 begins, in the worker's event loop: it must not wait. What is known only later is said by `ctx.set_size`.
 """
 
@@ -18,11 +18,11 @@ from typing import Any
 import msgspec
 
 from tenure.errors import BadArgument, BadTask, PayloadInvalid
-from tenure.signature import Signature
+from tenure.tasks.signature import Signature
 
 logger = logging.getLogger("tenure.task")
 
-#: What is as large as this can only be a mistake, and no journal could keep it.
+#: A size of this or more can only be a mistake, and no journal could keep it.
 LARGEST = 2**63
 #: As the decorator takes it.
 Size = str | Callable[..., float | None]
@@ -56,14 +56,14 @@ class Sizer:
             raise BadTask(msg)
 
     def size_of(self, body: bytes | msgspec.Raw) -> float | None:
-        """How large it is. None: it does not say, or what it says is no size; its handler will run all the same."""
+        """Return the size. None: there is none, or it is not valid; the handler runs anyway."""
         try:
             return checked(self._read(body))
         except (BadArgument, PayloadInvalid, msgspec.MsgspecError, UnicodeDecodeError):
             return None
         except Exception:
             logger.exception(
-                "the size of a message of %s is not known: its size= function failed; the message runs all the same",
+                "the size of a message of %s is not known: its size= function failed; the message runs anyway",
                 self._task,
             )
             return None
@@ -76,9 +76,9 @@ class Sizer:
 
 
 def _fitting(function: Callable[..., Any], signature: Signature, task: str) -> Callable[..., Any]:
-    """One that could never say a size is refused now, and not told again and again while messages run."""
+    """A function that could never give a size is refused now, and not logged again and again while messages run."""
     if inspect.iscoroutinefunction(function):
-        msg = f"task {task}: size= is an async function, and must not wait; what takes time is said by ctx.set_size"
+        msg = f"task {task}: size= must not be an async function; set a size that takes time by ctx.set_size"
         raise BadTask(msg)
     if not signature.fits(function):
         names = ", ".join(signature.names) or "none"
@@ -88,13 +88,13 @@ def _fitting(function: Callable[..., Any], signature: Signature, task: str) -> C
 
 
 def checked(size: object) -> float | None:
-    """A size as somebody gave it; raises `BadArgument` for what is none. None: not known."""
+    """A size as it was given; raises `BadArgument` if it is not a size. None: not known."""
     if size is None:
         return None
     if isinstance(size, bool) or not isinstance(size, int | float) or not size >= 0:
         msg = f"size={size!r} is not a number of at least 0; nothing was changed"
         raise BadArgument(msg)
     if size >= LARGEST:
-        msg = "no work is as large as 2 to the 63rd; nothing was changed"
+        msg = "a size must be below 2 to the 63rd; nothing was changed"
         raise BadArgument(msg)
     return float(size)

@@ -15,21 +15,22 @@ from typing import TYPE_CHECKING, Any, Generic, Literal, ParamSpec, Protocol, Ty
 
 import msgspec
 
-from tenure.call import Call, Options
 from tenure.config import Settings
-from tenure.direct import with_context
 from tenure.errors import BadArgument, BadTask
-from tenure.given import MOST_ATTEMPTS, is_whole, meant, seconds
+from tenure.limit import Limit, limit_from
 from tenure.retry import MAX_SNOOZES, RetryPolicy
-from tenure.signature import Signature
-from tenure.sizing import Size, Sizer
+from tenure.rules.arguments import MOST_ATTEMPTS, is_webhook, is_whole, meant, seconds
+from tenure.tasks.call import Call, CallSender
+from tenure.tasks.direct import with_context
+from tenure.tasks.signature import Signature
+from tenure.tasks.sizing import Size, Sizer
 from tenure.timing.policy import LeasePolicy
 from tenure.timing.prior import known_profiles, prior_for
 from tenure.timing.profile import Profile, SizeTable
 
 if TYPE_CHECKING:
-    from tenure.handle import Handle, Read, SyncHandle
     from tenure.middleware import Middleware
+    from tenure.tasks.handle import Handle, Read, SyncHandle
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -72,13 +73,29 @@ class TaskOptions(TypedDict, total=False):
     """
     max_hold: float | timedelta | None
     """How long a handler may run; default: None, no limit. After that it is ended, and its attempt has failed."""
+    expected_wait: float | timedelta
+    """How long a ready message may wait before an alert says so; default: ten times what is usual, and 5 minutes at
+    least.
+    """
     reject_on: type[BaseException] | tuple[type[BaseException], ...]
     """Exception classes that no retry can fix: the message becomes a dead letter at once."""
     concurrency: int | None
     """At most this many messages of the task at once in one worker; default: None, as many as it has slots."""
+    rate: str | float
+    """At most so many of its messages start in a time, over all workers: `"100/m"`, `"5/s"`. Its queue must be its own.
+    Default: no limit.
+    """
+    running: int
+    """At most this many of its messages run at once, over all workers. Its queue must be its own. Default: no limit."""
     keep_payload: bool
     """True: the payload of a completed message stays in the journal, for debugging; `tenure show` shows it. Default:
     False (`TENURE_KEEP_PAYLOAD`).
+    """
+    detail: float
+    """The part of its messages whose every step leaves an event, from 0 to 1; default: 0 (`TENURE_DETAIL`)."""
+    webhook: str | None
+    """What is told when a message of the task ends: the name of an endpoint, or a URL that an endpoint allows; default:
+    none (`TENURE_WEBHOOK`).
     """
     runs_in: Literal["loop", "thread", "process"]
     """`loop`, `thread` or `process` (a child process, for work that holds the GIL or may crash); default: loop for
@@ -92,38 +109,40 @@ class Policy(msgspec.Struct, frozen=True):
     retry: RetryPolicy
     lease: LeasePolicy
     reject_on: tuple[type[BaseException], ...] = ()
-    #: At most so many at once in one worker. None: no limit of its own.
+    #: At most this many at once in one worker. None: no limit of its own.
     concurrency: int | None = None
+    #: What `rate` and `running` say of its queue. None: nothing.
+    limit: Limit | None = None
     #: Largest result, in bytes of JSON.
     result_limit: int = 1_048_576
     size: Size | None = None
     profile: str | Profile | SizeTable | None = None
     #: Whether the payload of a completed message stays in the journal.
     keep_payload: bool = False
+    #: The part of its messages whose every step leaves an event. None: as the worker's settings say.
+    detail: float | None = None
+    #: What is told when a message ends. None: nothing.
+    webhook: str | None = None
+    #: A ready message may wait so long before it is an alert. None: ten times what is usual.
+    expected_wait_seconds: float | None = None
+    #: Whether a message whose workers died runs alone in a child process. False: the handler is Tenure's own.
+    isolates: bool = True
 
 
-class Home(Protocol):
-    """What a task needs of its app."""
+class TaskApp(CallSender, Protocol):
+    """The part of an app that a task uses."""
 
     @property
     def middleware(self) -> "Sequence[Middleware]":
-        """What stands around every handler, outermost first."""
+        """The middleware around every handler, outermost first."""
         ...
 
     def _enter_lifespan(self) -> "AbstractAsyncContextManager[Any]":
-        """What handlers get as `ctx.state`, for as long as it is entered."""
+        """Yield the `ctx.state` of handlers, for as long as it is entered."""
         ...
 
     def handle(self, id: str, read: "Read | None" = None) -> "Handle[Any]":
         """A handle on a message, with the way to read its result."""
-        ...
-
-    async def _submit_call(self, call: Call[R], options: Options) -> "Handle[R]":
-        """Send one call."""
-        ...
-
-    def _submit_call_sync(self, call: Call[R], options: Options) -> "SyncHandle[R]":
-        """Send one call from code that is not async."""
         ...
 
 
@@ -133,15 +152,20 @@ class Task(Generic[P, R]):
     Calling it calls the handler, without a queue: `await resize("a.png")`, or `resize("a.png")` for a plain function.
     """
 
-    def __init__(self, app: Home, function: Callable[..., Any], name: str, queue: str,
-                 policy: Policy, runs_in: str | None) -> None:  # fmt: skip
+    def __init__(
+        self, app: TaskApp, function: Callable[..., Any], name: str, queue: str, policy: Policy, runs_in: str | None
+    ) -> None:
         """Read the handler's signature; raises `BadTask` for what cannot work."""
         #: Its name in messages.
         self.name = name
         #: The queue of its messages, with the app's namespace.
         self.queue = queue
+        #: It has no queue of its own: a message of another client goes to that client's queue.
+        self.follows_client = False
         #: Its options, with the defaults filled in.
         self.policy = policy
+        #: What is told when its messages end. None: nothing.
+        self.webhook = policy.webhook
         #: The handler itself.
         self.function = function
         self.signature = Signature(function, name)
@@ -182,14 +206,14 @@ class Task(Generic[P, R]):
         return self.app.handle(id, self.signature.decode_result)
 
     def _arguments(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]:
-        """With a context of its own in front, where the handler takes one and none was given."""
+        """Put a new context in front, where the handler takes one and none was given."""
         signature = self.signature
         if not signature.wants_context or "ctx" in kwargs:
             return args
         return with_context(args, task=self.name, queue=self.queue, is_async=signature.is_async)
 
     def __repr__(self) -> str:
-        """Name and queue."""
+        """Show the name and the queue."""
         return f"<Task {self.name} on {self.queue}>"
 
 
@@ -221,19 +245,29 @@ def check_options(options: TaskOptions) -> None:
 
 
 def task_from(
-    app: Home, function: Callable[..., Any], name: str, queue: str, options: TaskOptions, settings: Settings
+    app: TaskApp, function: Callable[..., Any], name: str, queue: str, options: TaskOptions, settings: Settings
 ) -> Task[..., Any]:
     """The task that a function becomes, with what the settings say where the options are silent."""
     policy = policy_from(
-        options, max_attempts=settings.max_attempts, lease_seconds=settings.lease_seconds,
-        result_limit=settings.result_limit, keep_payload=settings.keep_payload,
-    )  # fmt: skip
+        options,
+        max_attempts=settings.max_attempts,
+        lease_seconds=settings.lease_seconds,
+        result_limit=settings.result_limit,
+        keep_payload=settings.keep_payload,
+        webhook=settings.webhook,
+    )
     kind: type[Task[..., Any]] = AsyncTask if inspect.iscoroutinefunction(function) else SyncTask
     return kind(app, function, name, queue, policy, options.get("runs_in"))
 
 
 def policy_from(
-    options: TaskOptions, *, max_attempts: int, lease_seconds: float, result_limit: int, keep_payload: bool = False
+    options: TaskOptions,
+    *,
+    max_attempts: int,
+    lease_seconds: float,
+    result_limit: int,
+    keep_payload: bool = False,
+    webhook: str | None = None,
 ) -> Policy:
     """The policy that the decorator's options describe, over the app's defaults."""
     concurrency = options.get("concurrency")
@@ -248,6 +282,10 @@ def policy_from(
     if not isinstance(kept, bool):
         msg = f"keep_payload={kept!r} is neither True nor False"
         raise BadTask(msg)
+    detail: Any = options.get("detail")
+    if detail is not None and (isinstance(detail, bool) or not isinstance(detail, int | float) or not 0 <= detail <= 1):
+        msg = f"detail={detail!r} is not a part from 0 to 1"
+        raise BadTask(msg)
     attempts = options.get("max_attempts", max_attempts)
     if not is_whole(attempts, 1, MOST_ATTEMPTS):
         msg = f"max_attempts={attempts!r} is not a whole number of at least 1"
@@ -256,7 +294,7 @@ def policy_from(
     if not is_whole(snoozes, 0):
         msg = f"max_snoozes={snoozes!r} is not a whole number of at least 0"
         raise BadTask(msg)
-    hold = options.get("max_hold")
+    hold, wait = options.get("max_hold"), options.get("expected_wait")
     try:
         first = seconds(options.get("retry_delay", 1.0), "retry_delay")
         longest = seconds(options.get("max_retry_delay", max(300.0, first)), "max_retry_delay")
@@ -278,14 +316,23 @@ def policy_from(
             ),
             reject_on=_errors(options.get("reject_on", ())),
             concurrency=concurrency,
+            limit=_limit(options),
             result_limit=result_limit,
             size=options.get("size"),
             profile=_profile(options.get("profile")),
             keep_payload=kept,
+            detail=detail,
+            webhook=_webhook(options.get("webhook", webhook)),
+            expected_wait_seconds=None if wait is None else seconds(wait, "expected_wait", least=0.001),
         )
     except BadArgument as error:
         msg = str(error).removesuffix("; nothing was sent")
         raise BadTask(msg) from error
+
+
+def _limit(options: TaskOptions) -> Limit | None:
+    limit = limit_from(running=options.get("running"), rate=options.get("rate"))
+    return None if limit.is_none else limit
 
 
 def _errors(given: Any) -> tuple[type[BaseException], ...]:
@@ -295,6 +342,13 @@ def _errors(given: Any) -> tuple[type[BaseException], ...]:
         msg = f"reject_on={given!r} is not a tuple of exception classes, such as (ValueError,)"
         raise BadTask(msg)
     return tuple(errors)
+
+
+def _webhook(given: object) -> str | None:
+    if given is not None and not is_webhook(given):
+        msg = f"webhook={given!r} is neither the name of an endpoint nor a URL"
+        raise BadTask(msg)
+    return given if isinstance(given, str) else None
 
 
 def _profile(given: Any) -> str | Profile | SizeTable | None:

@@ -1,4 +1,4 @@
-"""The crew of a kit: one real worker at a time, at work only while the test lets it, replaced when it is killed.
+"""The workers of a kit: one real worker at a time, which runs only while the test lets it, and is replaced when killed.
 
 Between `drain` and `advance` nothing the worker says gets through (`wire.py`), so a test can submit, look and arm
 faults without a race. Faults strike in a middleware of the kit's own, outermost of all, and on the wire.
@@ -16,15 +16,15 @@ from tenure import envelope
 from tenure.app import Tenure
 from tenure.broker import Broker
 from tenure.clock import Clock
-from tenure.context import Context
 from tenure.errors import BrokerUnavailable
 from tenure.middleware import Run
-from tenure.runtime.children import Children
-from tenure.runtime.locating import Locator
 from tenure.runtime.options import WorkerOptions
+from tenure.runtime.processes.import_path import Locator
+from tenure.runtime.processes.pool import ProcessPool
 from tenure.runtime.worker import Worker
 from tenure.settlement import Ack, GiveBack
-from tenure.task import Task
+from tenure.tasks.context import Context
+from tenure.tasks.task import Task
 from tenure.testing.faults import Crash, Faults, KitError, LostAck, LostLease, Outage
 from tenure.testing.here import Here
 from tenure.testing.mortal import Mortal, MortalWire
@@ -33,13 +33,13 @@ from tenure.testing.wire import Listener, Wire
 _LOOK_SECONDS, _MOST_LOOKS = 0.01, 100
 
 
-class Crew:
-    """Whoever works for a kit."""
+class Workers:
+    """The workers of a kit."""
 
     def __init__(
         self, app: Tenure, broker: Broker, state: Mortal, clock: Clock, faults: Faults, heard: Listener
-    ) -> None:  # fmt: skip
-        """Nobody works yet. `heard` is told of every word that a worker said and that was carried out."""
+    ) -> None:
+        """Make an empty crew. `heard` is called with every call of a worker that was carried out."""
         self._app = app
         self._broker = broker
         self._state = state
@@ -51,7 +51,7 @@ class Crew:
         #: How often a handler was begun, by message.
         self.runs: Counter[str] = Counter()
         self.is_working = False
-        #: How many runs may still begin. Whoever comes after the last waits until more are allowed.
+        #: How many runs may still begin. A run after the last one waits until more are allowed.
         self._runs_left = 0
         self._is_allowed = asyncio.Event()
         self._is_out = asyncio.Event()
@@ -87,7 +87,7 @@ class Crew:
                 self._wire.freeze()
 
     def allow(self, runs: int) -> None:
-        """So many runs of handlers may begin from now on."""
+        """Allow that many more handlers to begin."""
         self._runs_left = runs
         self._is_out.clear()
         self._is_allowed.set()
@@ -100,7 +100,8 @@ class Crew:
     async def work_for(self, seconds: float) -> None:
         """Let so much time pass; less if the runs are used up, for time stands still while something can run."""
         with contextlib.suppress(TimeoutError):
-            await asyncio.wait_for(self._is_out.wait(), seconds)
+            async with asyncio.timeout(seconds):
+                await self._is_out.wait()
 
     @property
     def is_busy(self) -> bool:
@@ -138,7 +139,7 @@ class Crew:
         worker = self._new_worker(wire)
         await worker.start()
         self._worker = worker
-        # Nobody asks it to stop but us: if this ends, a part of it died.
+        # Only we stop it: if this ends otherwise, a part of it died.
         self._ended = asyncio.get_running_loop().create_task(worker.asked_to_stop())
 
     def _new_worker(self, wire: Wire) -> Worker:
@@ -165,8 +166,8 @@ class Crew:
             self._lifespan_value = value
             yield value
 
-    def _children(self, _locate: object, *, most: int, **_: object) -> Children:
-        return cast("Children", Here(most, lambda: self._lifespan_value))
+    def _children(self, _locate: object, *, most: int, **_: object) -> ProcessPool:
+        return cast("ProcessPool", Here(most, lambda: self._lifespan_value))
 
     async def _dismiss(self) -> None:
         """Stop the worker, if there is one; raises what it died of."""
@@ -211,7 +212,7 @@ class Crew:
         self._runs_left -= 1
 
     async def _crash_within(self, run: Run, seconds: float | None) -> None:
-        """Let the handler go as far as it comes in that time; its worker dies before anybody hears of an end.
+        """Let the handler go as far as it comes in that time; its worker dies before it reports an end.
 
         It ends by being cancelled: a `finally` of its own still runs, which `kill -9` would not let it.
         """
@@ -224,7 +225,7 @@ class Crew:
             await asyncio.gather(handler, return_exceptions=True)
 
     async def _die(self) -> None:
-        """As by `kill -9`: from here on nothing that this worker says gets through. Never returns."""
+        """Kill the worker as `kill -9` does: no later call of it is carried out. Never returns."""
         if not self._wire.is_cut.is_set():
             self._wire.cut()
             self._replacing = asyncio.get_running_loop().create_task(self._replace())
@@ -241,7 +242,7 @@ class Crew:
         await self._start()
 
     async def _threads_of(self, worker: Worker) -> None:
-        """Wait for plain functions that go on: in a dead process they would not, so nobody may run beside them."""
+        """Wait for plain functions that go on. In a dead process they would not, so no other run may overlap them."""
         for _ in range(_MOST_LOOKS):
             if not worker.has_stuck_handlers:
                 return
@@ -265,7 +266,7 @@ class Crew:
             raise BrokerUnavailable(msg, outcome_unknown=True)
 
     async def _take_lease(self, id: str) -> None:
-        """As after a freeze that was longer than the lease: the message is anybody's, and its holder does not know."""
+        """End the lease without its holder's knowledge, as after a freeze longer than the lease."""
         if self._worker is not None:
             held = await self._broker.held(self._worker.owner_id)
             await self._broker.give_back([GiveBack(lease) for lease in held if lease.id == id])
@@ -289,5 +290,5 @@ async def _is_open() -> None:
 
 
 def _here(task: Task[..., Any]) -> Locator:
-    """Nobody looks for it elsewhere."""
+    """Locate a task by its name alone."""
     return Locator(task.name)

@@ -1,4 +1,4 @@
-"""Faults: what a kit is told to let go wrong, each once, and whether it did.
+"""Faults: what a kit shall let go wrong, each once, and whether it happened.
 
 A fault waits until its moment comes in a handler of its task, strikes, and is done. One that never struck makes the
 test fail at its end: it proved nothing.
@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal, TypeVar
 
-#: When a worker dies: after the handler returned and before anybody knows, or while it runs.
+#: When a worker dies: after the handler returned and before that is reported, or while it runs.
 When = Literal["returned", "running"]
 
 
@@ -23,7 +23,7 @@ class FaultNotStruck(KitError):
 
 
 @dataclass(kw_only=True)
-class Fault:
+class InjectedFault:
     """Something that is to go wrong once."""
 
     #: As the test wrote it.
@@ -34,44 +34,44 @@ class Fault:
 
 
 @dataclass(kw_only=True)
-class Crash(Fault):
+class Crash(InjectedFault):
     """The worker dies."""
 
     when: When = "returned"
-    #: For "running": so many virtual seconds after the handler began.
+    #: For "running": this many virtual seconds after the handler began.
     after_seconds: float = 0.0
 
 
 @dataclass(kw_only=True)
-class LostAck(Fault):
-    """The answer to an ack does not arrive."""
+class LostAck(InjectedFault):
+    """The reply to an ack is lost."""
 
     carried_out: bool = True
 
 
 @dataclass(kw_only=True)
-class LostLease(Fault):
+class LostLease(InjectedFault):
     """The broker lends the message to others while its handler runs."""
 
 
 @dataclass(kw_only=True)
-class Outage(Fault):
+class Outage(InjectedFault):
     """Broker and state cannot be reached for a while."""
 
     seconds: float
 
 
-F = TypeVar("F", bound=Fault)
+F = TypeVar("F", bound=InjectedFault)
 
 
 class Faults:
     """Everything that a test armed, in order."""
 
     def __init__(self) -> None:
-        """Nothing is to go wrong."""
-        self._armed: list[Fault] = []
+        """Begin with no fault armed."""
+        self._armed: list[InjectedFault] = []
 
-    def arm(self, fault: Fault) -> None:
+    def arm(self, fault: InjectedFault) -> None:
         """Let this go wrong at the next occasion."""
         self._armed.append(fault)
 
@@ -87,5 +87,5 @@ class Faults:
         return None
 
     def not_struck(self) -> list[str]:
-        """What was armed and never happened, as the test wrote it."""
+        """Return the armed faults that never happened, as the test wrote them."""
         return [fault.said for fault in self._armed if not fault.has_struck]

@@ -22,22 +22,22 @@ from tenure.testing.steps import QUEUE, TASK, Steps
 from tenure.testing.virtual import VirtualClock
 from tenure.verdict import Reason
 
-__all__ = ["BROKEN", "QUEUE", "TASK", "Fault", "Harness", "NotApplicable"]
+__all__ = ["BROKEN", "QUEUE", "TASK", "FaultWrapper", "Harness", "NotApplicable"]
 
 #: Why an attempt failed, when a test does not care.
 BROKEN = Reason("handler_error", "it broke")
 
 
 class NotApplicable(unittest.SkipTest):
-    """Nothing to test here for this broker, or with this harness. pytest shows it as a skip with its reason."""
+    """The test does not apply to this broker or harness. pytest shows it as a skip with its reason."""
 
     def __init__(self, reason: str) -> None:
         """Say what is missing; the first words tell this skip from one that hides a missing part."""
         super().__init__(f"not applicable: {reason}")
 
 
-class Fault(Protocol):
-    """What `tenure.testing.faulty` puts between the suites and a store that works."""
+class FaultWrapper(Protocol):
+    """A wrapper of a working store that `tenure.testing.faulty` makes for the suites."""
 
     def broker(self, inner: Broker, clock: VirtualClock) -> Broker:
         """The broker with the fault in it."""
@@ -61,14 +61,15 @@ class Harness(Steps, ABC):
     fills_boards = True
     #: How many storms blow over it; each costs thousands of calls.
     storms = 4
-    #: What a worker test calls very long: longer than a task that nobody knows is waited for (ten minutes).
+    #: What a worker test calls very long: longer than a worker waits for an unknown task (ten minutes).
     long_seconds = 660.0
 
-    def __init__(self, fault: Fault | None = None) -> None:
+    def __init__(self, fault: FaultWrapper | None = None) -> None:
         """Run on a clock of its own; with `fault`, everything the tests see goes through it."""
         super().__init__()
         self._fault = fault
         self._seconds: list[Broker] = []
+        self._elsewhere: tuple[Broker, State] | None = None
 
     # --- what an adapter brings -------------------------------------------------------------------------
 
@@ -77,7 +78,7 @@ class Harness(Steps, ABC):
         """Open broker and state. The first call makes a fresh store, later ones find that same store."""
 
     async def kill(self, owner: Owner) -> None:
-        """Make it provable that `owner` is dead, as `kill -9` would; nobody says goodbye.
+        """Make it provable that `owner` is dead, as `kill -9` would, without a goodbye.
 
         A witness sees that its process has ended. A store with a proof of its own (a lock) adds that.
         """
@@ -138,10 +139,15 @@ class Harness(Steps, ABC):
         for broker in self._seconds:
             await broker.close()
         self._seconds.clear()
+        if self._elsewhere is not None:
+            broker, state = self._elsewhere
+            self._elsewhere = None
+            await state.close()
+            await broker.close()
         await self.disconnect()
 
     async def _reopen(self) -> None:
-        """For subclasses whose store is durable: this is `reopen`."""
+        """`reopen` for subclasses whose store is durable."""
         await self._close()
         await self._open()
 
@@ -157,6 +163,12 @@ class Harness(Steps, ABC):
             await twin.open()
             self._seconds.append(twin)
         return twin
+
+    async def elsewhere(self) -> Broker:
+        """A connection as another process has one: it shares no memory with the others."""
+        if self._elsewhere is None:
+            self._elsewhere = self._spoil(*await self.connect())
+        return self._elsewhere[0]
 
     # --- what tests ask ---------------------------------------------------------------------------------
 

@@ -5,7 +5,7 @@ reach it. Everything else is as in a child: the app's middleware stands around t
 thread of its own, an error is a verdict. What is not shown here: that arguments and result survive the way to
 another process (they are JSON anyway), and a handler that takes its process down.
 
-Takes the place of `runtime/children.py`; used by `crew.py`.
+Takes the place of `runtime/processes/pool.py`; used by `crew.py`.
 """
 
 import asyncio
@@ -14,11 +14,11 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
-from tenure.context import Context, Link, SyncContext
 from tenure.middleware import around
-from tenure.runtime.calling import without_stop
 from tenure.runtime.delivery import Delivery
-from tenure.runtime.judging import judge_result
+from tenure.runtime.processes.calling import without_stop
+from tenure.runtime.verdicts import judge_result
+from tenure.tasks.context import Context, ContextLink, SyncContext
 from tenure.verdict import Completed, Dead
 
 
@@ -26,14 +26,14 @@ class Here:
     """A pool of children that are none."""
 
     def __init__(self, most: int, state: Callable[[], Any]) -> None:
-        """At most `most` at a time; `state` tells what the app's lifespan yielded."""
+        """Run at most `most` handlers at a time; `state` tells what the app's lifespan yielded."""
         self._state = state
         self._slots = asyncio.Semaphore(most)
         self._threads = ThreadPoolExecutor(max_workers=most, thread_name_prefix="tenure-here")
 
-    async def run(self, delivery: Delivery, link: Link) -> Completed | Dead:
+    async def run(self, delivery: Delivery, link: ContextLink) -> Completed | Dead:
         """Run one message; whatever the handler raises is for the caller to judge."""
-        message, task = delivery.message, delivery.task
+        message, task = delivery.whole, delivery.task
         if message is None or task is None:
             msg = "only a message that was read, for a task that is known, can be run"
             raise RuntimeError(msg)

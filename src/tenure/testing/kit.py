@@ -27,8 +27,8 @@ from tenure.client.operations.bulk import BulkResult
 from tenure.client.operations.dead import DeadQuery
 from tenure.client.operations.operate import Operate
 from tenure.event import Event
-from tenure.task import Task
-from tenure.testing.crew import Crew
+from tenure.tasks.task import Task
+from tenure.testing.crew import Workers
 from tenure.testing.faults import Crash, FaultNotStruck, Faults, KitError, LostAck, LostLease, Outage, When
 from tenure.testing.mortal import Mortal
 from tenure.testing.patience import MOST_RUNS, MOST_TIME, Patience, too_many_at_once
@@ -48,7 +48,7 @@ _LOOK_SECONDS = (0.05, 1.0)
 _LEAP_SECONDS, _AWAKE_SECONDS = 5.0, 2.0
 #: What falls due at the very end of an `advance` is to be done by then.
 _SLACK_SECONDS = 0.05
-#: So often somebody may ask for a message that nobody works on, before that is called a mistake.
+#: This many reads of a message that no worker runs are allowed, then it is a mistake of the test.
 _MOST_QUESTIONS = 1_000
 _NOT_OPEN = "this kit is not open: use it in an async test (`async def test_…(kit)`), or in `async with Kit(app)`"
 
@@ -57,11 +57,11 @@ class Kit:
     """An app under test: `async with Kit(app) as kit:`, or the fixture `kit`."""
 
     def __init__(self, app: Tenure) -> None:
-        """Make a kit for an app. Nothing is changed before the kit is entered."""
+        """Make a kit for an app. The app changes when the kit is entered."""
         #: The app under test.
         self.app = app
         self._stack = contextlib.AsyncExitStack()
-        self._parts: tuple[VirtualClock, Crew, View] | None = None
+        self._parts: tuple[VirtualClock, Workers, View] | None = None
         self._is_entered = False
         self._faults = Faults()
         self._promised = Promised()
@@ -119,7 +119,7 @@ class Kit:
     def _moved(self, clock: VirtualClock) -> Iterator[Self]:
         """Move the app to memory and to `clock`, before there is a loop: what fixtures send by then goes there too."""
         broker, state = assembly.connect("memory://", clock=clock)
-        crew = Crew(self.app, broker, cast("Mortal", state), clock, self._faults, self._heard)
+        crew = Workers(self.app, broker, cast("Mortal", state), clock, self._faults, self._heard)
         crew.outside.spy = self._watch_questions
         self._parts = (clock, crew, View(self.app, broker, state, crew.runs))
         try:
@@ -164,8 +164,8 @@ class Kit:
     ) -> Coroutine[Any, Any, None]:
         """Let virtual time pass with a worker at work: delayed messages fall due, schedules tick, leases end.
 
-        Idle stretches are leapt over: timers of your own that lie in one all go off at its end. Raises `KitError` when
-        so much runs at one moment that time does not get on.
+        Idle stretches are leapt over: your own timers within one all fire at its end. Raises `KitError` when so much
+        runs at one moment that time cannot advance.
         """
         span = timedelta(days=days, hours=hours, minutes=minutes, seconds=seconds).total_seconds()
         return self._promised.take("kit.advance(…)", self._advance(span))
@@ -190,7 +190,7 @@ class Kit:
                 self._leap(until - clock.monotonic())
 
     def _leap(self, most: float) -> None:
-        """Skip time in which nobody does anything but look at the clock."""
+        """Skip time in which nothing happens but reads of the clock."""
         clock, crew, view = self._open
         idle = 0.0 if crew.is_busy else min(most, view.idle_seconds())
         if idle > _LEAP_SECONDS:
@@ -233,7 +233,7 @@ class Kit:
 
     @property
     def operate(self) -> Operate:
-        """As `app.operate`: everything that people do with a store, here in memory and virtual time."""
+        """Operate on the kit's store, as `app.operate` does."""
         self._open  # noqa: B018 - raises where the kit is not open
         return self.app.operate
 
@@ -282,13 +282,13 @@ class Kit:
     # -- behind it ---------------------------------------------------------------------------------
 
     @property
-    def _open(self) -> tuple[VirtualClock, Crew, View]:
+    def _open(self) -> tuple[VirtualClock, Workers, View]:
         __tracebackhide__ = True
         if self._parts is None:
             raise KitError(_NOT_OPEN)
         return self._parts
 
-    def _with_tasks(self) -> tuple[VirtualClock, Crew, View]:
+    def _with_tasks(self) -> tuple[VirtualClock, Workers, View]:
         __tracebackhide__ = True
         parts = self._open
         if not self._is_entered:
@@ -318,7 +318,7 @@ class Kit:
         self._open[2].heard(name, arguments, answer)
 
     def _watch_questions(self, name: str, arguments: tuple[Any, ...]) -> None:
-        """Waiting for a result costs no time here, so whoever waits while nobody works would wait for ever."""
+        """Waiting for a result costs no time here, so a wait without a worker would last for ever."""
         _, crew, view = self._open
         if name != "records.get" or crew.is_working:
             self._asked = ("", 0)
@@ -329,7 +329,7 @@ class Kit:
         record = view.record(id) if times > _MOST_QUESTIONS else None
         if record is not None and not record.is_finished:
             msg = (
-                f"message {id} is {record.state}, and nobody works: "
+                f"message {id} is {record.state}, and no worker runs: "
                 "await kit.drain() or kit.advance(…) before you wait for its result"
             )
             raise KitError(msg)

@@ -1,4 +1,4 @@
-"""What a test can kill: a state that takes its word for the death of an owner, and the wire of a worker that dies.
+"""Parts that a test can kill: a state that accepts a test's word for an owner's death, and a dying worker's wire.
 
 Used by `crew.py`.
 """
@@ -16,18 +16,18 @@ class Mortal(State, Protocol):
     """A state in which a test can have an owner die."""
 
     def kill(self, owner_id: str) -> None:
-        """From now on its death is proven."""
+        """Declare an owner's death proven from now on."""
         ...
 
 
 class MortalWire(Wire):
     """A wire that ends those who still wait on it when their worker is dead and buried.
 
-    Nobody can end a thread: one that asks its context something would wait for ever, and time with it.
+    A thread cannot be ended: one that asks its context something would wait for ever, and time with it.
     """
 
     def __init__(self, broker: Broker, state: State, heard: Listener) -> None:
-        """To a worker that lives."""
+        """Make the wire of a living worker."""
         super().__init__(broker, state, heard)
         self.is_buried = asyncio.Event()
 

@@ -5,28 +5,31 @@ from typing import Any
 
 from tenure.app import Tenure
 from tenure.broker import Broker
+from tenure.client.client import Client
 from tenure.client.operations.access import Access, Identity
 from tenure.client.operations.operate import Operate
-from tenure.door import Door
-from tenure.schedule import Schedule
-from tenure.task import Task
+from tenure.tasks.schedule import Schedule
+from tenure.tasks.task import Task
 from tenure.testing.harness import Harness
 
 
-class OpenDoor(Door):
-    """A door to a store that somebody else opens and closes."""
+class OpenClient(Client):
+    """A client of a store that other code opens and closes."""
 
     async def open(self) -> None:
-        """It is open."""
+        """Do nothing: the store is open already."""
 
 
 def operate_on(
-    harness: Harness, *, broker: Broker | None = None, tasks: Mapping[str, Task[..., Any]] | None = None,
+    harness: Harness,
+    *,
+    broker: Broker | None = None,
+    tasks: Mapping[str, Task[..., Any]] | None = None,
     schedules: Mapping[str, Schedule] | None = None,
-) -> Operate:  # fmt: skip
+) -> Operate:
     """Operate on what the harness holds. `broker`: that one instead of the harness' own."""
     app = Tenure("memory://", clock=harness.clock)
     app.tasks.update(tasks or {})
     app.schedules.update(schedules or {})
-    door = OpenDoor(broker or harness.broker, harness.state, harness.clock, client="default", namespace=None)
-    return Operate(Access(door, app, Identity(by="the test")))
+    client = OpenClient(broker or harness.broker, harness.state, harness.clock, client="default", namespace=None)
+    return Operate(Access(client, app, Identity(by="the test")))

@@ -13,10 +13,10 @@ from tenure.testing.virtual import VirtualClock
 #: What one drain may take.
 MOST_RUNS = 10_000
 MOST_TIME = timedelta(days=30)
-#: So long one handler may run, in virtual time; beyond it something waits for what will not come.
+#: This long one handler may run, in virtual time; beyond it something waits for what will not come.
 MOST_RUNNING = timedelta(hours=6)
 
-#: So many messages are named.
+#: This many messages are named.
 _TOLD = 5
 _ADVICE = (
     "Look for a handler that retries for ever, submits itself or waits for what never comes; "
@@ -25,10 +25,10 @@ _ADVICE = (
 
 
 class Patience:
-    """What one drain may still take."""
+    """The limits that are left to one drain."""
 
     def __init__(self, clock: VirtualClock, *, runs: int, within: timedelta) -> None:
-        """From now on."""
+        """Begin the limits now."""
         self._clock = clock
         self._runs = runs
         self._within, self._ends = within, clock.monotonic() + within.total_seconds()
@@ -37,7 +37,7 @@ class Patience:
 
     @property
     def seconds_left(self) -> float:
-        """In virtual time."""
+        """The virtual seconds that are left."""
         return self._ends - self._clock.monotonic()
 
     def check(self, in_motion: Sequence[Browsed], *, is_out_of_runs: bool) -> None:
@@ -52,7 +52,7 @@ class Patience:
             raise _endless(f"{MOST_RUNNING} of virtual time", stuck)
 
     def _stuck(self, in_motion: Sequence[Browsed]) -> list[Browsed]:
-        """What one handler holds for too long; or, while none holds anything, what nobody comes for."""
+        """Return the messages that are held for too long; if none is held, those that no worker leases."""
         now = self._clock.monotonic()
         leased = [one for one in in_motion if one.state is MessageState.LEASED]
         watched = leased or [one for one in in_motion if one.state is MessageState.READY]
@@ -62,7 +62,7 @@ class Patience:
 
 
 def too_many_at_once(messages: Sequence[Browsed]) -> KitError:
-    """What an advance says when runs follow each other without end, and no time passes."""
+    """Make the error of an advance in which runs follow each other without end and no time passes."""
     return KitError(
         f"this advance does not get on: {MOST_RUNS} runs of handlers began within a moment, and these messages go on: "
         f"{_some(messages)}. Look for a handler that submits itself; or let them run before, with kit.drain(runs=…)"

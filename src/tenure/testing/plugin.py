@@ -111,7 +111,7 @@ def _kits(item: pytest.Function) -> list["Kit"]:
 
 
 def _loaded(*kinds: tuple[str, str]) -> tuple[type, ...]:
-    """Those of the kinds that some test has imported; nobody has a fixture of the others."""
+    """Return the kinds that a test has imported; no test has a fixture of the others."""
     return tuple(getattr(sys.modules[module], name) for module, name in kinds if module in sys.modules)
 
 
@@ -125,14 +125,18 @@ def _plain(test: Callable[..., Any], item: pytest.Function) -> Callable[..., Non
         shown = [id(value) for value in arguments.values()]
         try:
             running.run(
-                test, arguments,
+                test,
+                arguments,
                 # A kit behind another fixture must be open too; a harness there is its fixture's to open.
                 first=[kit for kit in kits if id(kit) not in shown],
                 clock=next((kit.clock for kit in kits if kit._is_moved), None),
                 enters=lambda value: isinstance(value, kinds) or (enter_all and hasattr(value, "__aenter__")),
                 real=item.get_closest_marker("real_time") is not None,
-            )  # fmt: skip
-        except (FaultNotStruck, NeverAwaited) as error:  # the test is over; no frame of it or of ours would tell more
+            )
+        except (
+            FaultNotStruck,
+            NeverAwaited,
+        ) as error:  # the test is over; no frame of it or of ours would add anything
             pytest.fail(str(error), pytrace=False)
 
     return run

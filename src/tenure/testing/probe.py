@@ -6,7 +6,7 @@ from tenure.probe import ProcessId, ProcessLook
 
 
 class VirtualProbe:
-    """One machine, one namespace, and a new process for whoever asks."""
+    """One machine, one namespace, and a new process for each caller."""
 
     def __init__(self, boot_id: str = "virtual", pid_namespace: str = "pid:[virtual]") -> None:
         """Every process that was ever asked for runs."""
@@ -25,7 +25,7 @@ class VirtualProbe:
         return ProcessLook(exists=pid not in self._ended, start=_start(pid))
 
     def end(self, pid: int) -> None:
-        """From now on this process has ended."""
+        """Declare that this process has ended."""
         self._ended.add(pid)
 
 

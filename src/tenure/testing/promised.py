@@ -16,14 +16,14 @@ T = TypeVar("T")
 
 
 class NeverAwaited(KitError):
-    """A test called a word of its kit without awaiting it, so nothing happened."""
+    """A test called a method of its kit without awaiting it, so nothing happened."""
 
 
 class Promised:
     """Calls that were made, until they were begun."""
 
     def __init__(self) -> None:
-        """None yet."""
+        """Begin with no calls."""
         self._calls: list[tuple[str, Coroutine[Any, Any, Any]]] = []
 
     def take(self, said: str, call: Coroutine[Any, Any, T]) -> Coroutine[Any, Any, T]:
@@ -32,7 +32,7 @@ class Promised:
         return call
 
     def check(self, error: BaseException | None) -> None:
-        """Raise `NeverAwaited`; where the test has failed already, tell why it may have."""
+        """Raise `NeverAwaited`; where the test has failed already, say why it may have."""
         __tracebackhide__ = True
         forgotten, self._calls = self._not_begun(), []
         if not forgotten:

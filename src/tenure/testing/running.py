@@ -9,9 +9,14 @@ from tenure.testing.virtual import VirtualClock, VirtualLoop
 
 
 def run(
-    test: Callable[..., Any], arguments: dict[str, Any], *,
-    first: Sequence[Any], enters: Callable[[Any], bool], real: bool, clock: VirtualClock | None = None,
-) -> None:  # fmt: skip
+    test: Callable[..., Any],
+    arguments: dict[str, Any],
+    *,
+    first: Sequence[Any],
+    enters: Callable[[Any], bool],
+    real: bool,
+    clock: VirtualClock | None = None,
+) -> None:
     """Enter `first`, and of the arguments what `enters` says, then await the test.
 
     In virtual time, on `clock` or that which one of the arguments brings along; if `real`, on an ordinary loop.

@@ -11,12 +11,14 @@ from typing import Any
 
 import msgspec
 
+from tenure.announcement import AnnounceRequest
 from tenure.broker import Broker, BrokerTraits, Browsed, Depth, Page, Query, Sent, SweepRequest, Swept
 from tenure.claim import ClaimRequest, Fresh, Scope, Seal, digest
 from tenure.client.browse_all import browse_all, pages
 from tenure.envelope import decode
 from tenure.errors import BadArgument
 from tenure.lease import Lease, LeaseRequest
+from tenure.limit import Limit
 from tenure.message import Message, MessageState, Outgoing
 from tenure.owner import Owner
 from tenure.record import Record
@@ -32,7 +34,7 @@ TASK = "deliver"
 
 
 class Steps:
-    """What tests do with a broker and a state."""
+    """Calls and checks that tests make with a broker and a state."""
 
     #: The lease that tests ask for when they do not care, and the window they then wait for.
     lease_seconds = 30.0
@@ -45,7 +47,7 @@ class Steps:
     state: State
 
     def __init__(self) -> None:
-        """On a clock of its own; nothing was done yet."""
+        """Make a virtual clock and a probe for this test."""
         self.clock = VirtualClock()
         #: The processes of owners and workers.
         self.probe = VirtualProbe()
@@ -54,7 +56,7 @@ class Steps:
 
     @property
     def traits(self) -> BrokerTraits:
-        """What the broker under test says of itself."""
+        """The traits of the broker under test."""
         return self.broker.traits
 
     # --- time -------------------------------------------------------------------------------------------
@@ -81,7 +83,7 @@ class Steps:
         return await self.advance(self.lease_seconds + 1)
 
     async def sweep(self, *, limit: int = 100, max_attempts: int | None = None) -> Swept:
-        """One sweep, now."""
+        """Sweep once, now."""
         self._swept_once = True
         return await self.broker.sweep(self.sweep_request(limit=limit, max_attempts=max_attempts))
 
@@ -105,9 +107,15 @@ class Steps:
         nonce = f"{next(self._count):08x}"
         process = self.probe.me()
         return Owner(
-            name, nonce, host="test", pid=process.pid, boot_id=process.boot_id, started_at=self.clock.wall(),
-            pid_namespace=process.pid_namespace, process_start=process.start,
-        )  # fmt: skip
+            name,
+            nonce,
+            host="test",
+            pid=process.pid,
+            boot_id=process.boot_id,
+            started_at=self.clock.wall(),
+            pid_namespace=process.pid_namespace,
+            process_start=process.start,
+        )
 
     async def owner(self, name: str = "worker") -> Owner:
         """A new boot of a worker, present on the roster."""
@@ -116,7 +124,7 @@ class Steps:
         return owner
 
     async def judged(self) -> Judgement:
-        """Who is dead, by the rule that every worker goes by."""
+        """Judge which owners are dead, by the rule of every worker."""
         return judge(await self.state.roster.members(), self.probe)
 
     async def living(self) -> list[str]:
@@ -163,7 +171,7 @@ class Steps:
 
     # --- leases -----------------------------------------------------------------------------------------
 
-    def request(
+    def request(  # noqa: PLR0913 - the fields of a request
         self,
         owner: Owner | str,
         want: int = 1,
@@ -174,6 +182,7 @@ class Steps:
         request_id: str | None = None,
         has_presence: bool | None = None,
         excluded: tuple[str, ...] = (),
+        limits: dict[str, Limit] | None = None,
     ) -> LeaseRequest:
         """A lease request with a new request id. An `Owner` has presence, a mere name has none, unless it is said."""
         return LeaseRequest(
@@ -185,6 +194,7 @@ class Steps:
             seconds_by_task=seconds_by_task or {},
             has_presence=isinstance(owner, Owner) if has_presence is None else has_presence,
             excluded=excluded,
+            limits=limits or {},
         )
 
     async def lease(self, owner: Owner | str, want: int = 1, **fields: Any) -> list[Lease]:
@@ -224,20 +234,22 @@ class Steps:
             request = ClaimRequest(scope, message.id, lease.owner, self.lease_seconds, digest(message))
             (answer,) = await self.state.ledger.claim([request])
             assert isinstance(answer, Fresh), f"the holder of a lease could not claim: {answer}"
-            assert await self.state.ledger.seal([Seal(answer.token, result)]) == [True]
+            assert await self.state.ledger.seal([Seal(answer.token, result, announce=AnnounceRequest.of(message))]) == [
+                True
+            ]
         (settlement,) = await self.broker.ack([Ack(lease, result)])
         assert settlement.outcome == Outcome.DELETED
 
     # --- looking ----------------------------------------------------------------------------------------
 
     async def record(self, id: str) -> Record:
-        """What is known of a message that must be known."""
+        """Return the record of a message that must exist."""
         record = await self.state.records.get(id)
         assert record is not None, f"message {id} is lost: no record of it"
         return record
 
     async def state_of(self, id: str) -> MessageState:
-        """Where the message is."""
+        """Return the state of a message."""
         return (await self.record(id)).state
 
     async def is_completed(self, id: str) -> bool:
@@ -248,7 +260,7 @@ class Steps:
         return record.state == MessageState.COMPLETED
 
     def query(self, *states: MessageState, queues: tuple[str, ...] | None = (QUEUE,), **more: Any) -> Query:
-        """What to browse; with a scan where nothing else shows these states."""
+        """Make a browse query, with a scan where no index shows these states."""
         needs_scan = not self.traits.browsable.issuperset(states)
         return Query(states=states, queues=queues, **({"scan": needs_scan} | more))
 
@@ -271,13 +283,13 @@ class Steps:
         return False
 
     async def took(self, act: Awaitable[object]) -> float:
-        """How long it took, in virtual seconds."""
+        """Measure how long a call takes, in virtual seconds."""
         before = self.clock.monotonic()
         await act
         return self.clock.monotonic() - before
 
     async def depth(self, queue: str = QUEUE) -> Depth:
-        """How much lies in one queue."""
+        """Count the messages of one queue."""
         (depth,) = await self.broker.depth([queue])
         return depth
 
@@ -287,7 +299,7 @@ def _batches(messages: list[Message], size: int) -> list[list[Message]]:
 
 
 def _together(swept: list[Swept]) -> Swept:
-    """Several sweeps told as one."""
+    """Several sweeps as one."""
     return Swept(
         returned=tuple(id for one in swept for id in one.returned),
         dead=tuple(id for one in swept for id in one.dead),

@@ -1,4 +1,4 @@
-"""The view: what a kit can tell about messages, at once and without a worker.
+"""The view: what a kit knows about messages, at once and without a worker.
 
 Everything is asked of the in-memory store itself, which answers without waiting; only what the store forgets (the
 arguments of completed messages, who was sent) is noted when it is heard on a wire.
@@ -27,7 +27,7 @@ from tenure.verdict import Reason
 
 T = TypeVar("T")
 
-#: A tick is sent within so many seconds.
+#: A tick is sent within this many seconds.
 _TICK_SECONDS = 2.0
 #: More than any test sends.
 _ALL = 1_000_000
@@ -58,7 +58,7 @@ class Seen:
 
     @functools.cached_property
     def result(self) -> Any:
-        """What the handler returned, as its own type. None: nothing, or it is not completed.
+        """Decode the handler's result as its own type. None: there is no result, or the message is not completed.
 
         Raises `ResultInvalid` for one that is not of that type, as `handle.result()` does.
         """
@@ -66,7 +66,7 @@ class Seen:
 
 
 class View:
-    """What is known of an app's messages in one store."""
+    """An app's messages and events in one store."""
 
     def __init__(self, app: Tenure, broker: Broker, state: State, runs: Mapping[str, int]) -> None:
         """Look at `broker` and `state` as they are, whatever faults a test has armed."""
@@ -106,7 +106,7 @@ class View:
     # -- for tests ---------------------------------------------------------------------------------
 
     def sent(self) -> list[Seen]:
-        """Everything that was ever sent, by whomever."""
+        """Everything that was ever sent, by any sender."""
         return [self._seen(message) for message in self._sent.values()]
 
     def completed(self) -> list[Seen]:
@@ -114,7 +114,7 @@ class View:
         return self._completed
 
     def dead(self) -> list[Seen]:
-        """Everything that lies with the dead letters now."""
+        """Return all dead letters."""
         return [self._browsed(one) for one in self._browse(MessageState.DEAD)]
 
     def waiting(self) -> list[Seen]:
@@ -122,17 +122,17 @@ class View:
         return [self._browsed(one) for one in self._browse(MessageState.READY, MessageState.DELAYED)]
 
     def events(self) -> list[Event]:
-        """Everything that was told so far."""
+        """Return all events so far."""
         return [stored.event for stored in at_once(self._state.journal.read(limit=_ALL))]
 
     # -- for the kit -------------------------------------------------------------------------------
 
     def in_motion(self) -> list[Browsed]:
-        """What a worker has still to do: all but what its sender delayed, and what lies in a paused queue."""
+        """Return the messages that a worker has still to do: not those delayed by their sender or in a paused queue."""
         return [one for one in self._open(*_MOVING) if one.state is not MessageState.DELAYED or one.counters.deliveries]
 
     def idle_seconds(self) -> float:
-        """How long nothing will happen by itself: until a delayed message is due, or a schedule ticks."""
+        """Return the seconds until something happens by itself: a delayed message is due, or a schedule ticks."""
         waits = [one.due_in or 0.0 for one in self._open(*_MOVING)]
         # A tick of a moment ago may not have been sent yet: workers look once a second.
         wall, recent = self._app.clock.wall(), _TICK_SECONDS
@@ -166,12 +166,16 @@ class View:
         try:
             body = msgspec.json.decode(message.body)
         except msgspec.DecodeError:
-            body = None  # whoever runs it says what is wrong with it
+            body = None  # the worker that runs it says what is wrong with it
         arguments = body if isinstance(body, dict) else {}
         return Seen(
-            id=message.id, task=message.task, arguments=arguments, message=message,
-            runs=self._runs.get(message.id, 0), **more,
-        )  # fmt: skip
+            id=message.id,
+            task=message.task,
+            arguments=arguments,
+            message=message,
+            runs=self._runs.get(message.id, 0),
+            **more,
+        )
 
 
 async def _all_of(broker: Broker, query: Query) -> list[Browsed]:
@@ -182,7 +186,7 @@ _MOVING = (MessageState.READY, MessageState.LEASED, MessageState.DELAYED)
 
 
 def at_once(asked: Coroutine[Any, Any, T]) -> T:
-    """The answer of an in-memory store, which lets others go first but waits for nobody."""
+    """Return a coroutine's result without a loop: an in-memory store waits for nothing outside."""
     while True:
         try:
             waits_for = asked.send(None)

@@ -16,7 +16,7 @@ from concurrent.futures import Executor
 from types import FrameType
 from typing import Any, TypeVar
 
-from tenure.context import SyncContext
+from tenure.tasks.context import SyncContext
 
 T = TypeVar("T")
 
@@ -58,12 +58,12 @@ class VirtualClock:
         self._wall_offset += seconds
 
     def suspend(self, seconds: float) -> None:
-        """Act as if the machine had been suspended for so long: clocks went on, timers of the loop did not."""
+        """Act as if the machine had been suspended for this long: clocks went on, timers of the loop did not."""
         self._asleep += seconds
 
 
 class SkewedClock:
-    """The clock of a machine whose wall clock is wrong: so many seconds ahead of `clock`'s."""
+    """The clock of a machine whose wall clock is wrong: this many seconds ahead of `clock`'s."""
 
     def __init__(self, clock: VirtualClock, ahead: float) -> None:
         """Everything else is as `clock` says."""
@@ -75,7 +75,7 @@ class SkewedClock:
         return self._clock.monotonic()
 
     def wall(self) -> float:
-        """What this machine shows."""
+        """Return the wall time of this machine."""
         return self._clock.wall() + self.ahead
 
     def boot_id(self) -> str:
@@ -104,8 +104,8 @@ class _Selector(selectors.DefaultSelector):
             return events
         pause = _FIRST_LOOK_SECONDS
         while self._busy():
-            # A thread hands its result over *before* it stops being busy, and that wakes us here. Work that
-            # nobody waits for wakes nobody, so we look again soon, then less and less often.
+            # A thread hands its result over *before* it stops being busy, and that wakes us here. Work
+            # that is not awaited wakes nothing, so we look again soon, then less and less often.
             events = super().select(pause)
             if events:
                 return events
@@ -149,7 +149,7 @@ class VirtualLoop(asyncio.SelectorEventLoop):
     def run_in_executor(  # type: ignore[override]
         self, executor: Executor | None, func: Callable[..., Any], *args: Any
     ) -> asyncio.Future[Any]:
-        """As ever, but time stands still until the thread is done, or waits for its context."""
+        """Run as usual, but stop virtual time until the thread is done or waits for its context."""
         future: asyncio.Future[Any] = super().run_in_executor(executor, self._note_thread, func, *args)
         self._in_threads += 1
         future.add_done_callback(self._thread_done)
@@ -164,7 +164,7 @@ class VirtualLoop(asyncio.SelectorEventLoop):
             self._idents.discard(ident)
 
     async def shutdown_default_executor(self, *args: Any) -> None:
-        """As ever; a thread waits for the others here, and its limit is meant in real time."""
+        """Shut down as usual, with the limit in real time: a thread waits for the others here."""
         self._in_threads += 1
         try:
             await super().shutdown_default_executor(*args)

@@ -14,22 +14,22 @@ from typing import Any, cast
 
 import msgspec
 
+from tenure.blobs import BlobStore
 from tenure.broker import Broker, BrokerTraits
-from tenure.cloakroom import Cloakroom
 from tenure.envelope import encode
 from tenure.errors import BrokerUnavailable
 from tenure.message import Outgoing
-from tenure.refusal import of_size
+from tenure.rules.rejections import of_size
 from tenure.state import State
 from tenure.verdict import Reason
 
-#: Told of every word that was carried out: its name, its arguments, and the answer.
+#: Called with every call that was carried out: its name, its arguments, and the answer.
 Listener = Callable[[str, tuple[Any, ...], Any], None]
 
 #: What a worker says by the clock, whatever it runs; no crash points are counted there.
 _NOT_COUNTED = (
     "broker.check", "broker.wait", "broker.sweep", "roster.*", "journal.*", "board.*", "acts.*", "key_values.*",
-    "cloakroom.browse",
+    "blobs.browse",
 )  # fmt: skip
 
 
@@ -37,12 +37,12 @@ class Wire:
     """Between one worker and its stores."""
 
     def __init__(self, broker: Broker, state: State, heard: Listener | None = None) -> None:
-        """Pass everything on, and tell `heard` of what was carried out."""
+        """Pass everything on, and call `heard` with what was carried out."""
         self.broker = cast("Broker", _BrokerEnd(self, broker))
         self.state = cast("State", _StateEnd(self, state))
         #: The names of all words that were said, whether they got through or not.
         self.said: list[str] = []
-        #: Called with name and arguments just before a word is passed on.
+        #: Called with name and arguments just before a call is passed on.
         self.spy: Callable[[str, tuple[Any, ...]], None] = lambda _name, _arguments: None
         #: Set: what the broker is said to take, so that tests need no megabytes.
         self.body_limit: int | None = None
@@ -55,14 +55,14 @@ class Wire:
         self._cut_at: tuple[int, bool] | None = None
         self._counted = 0
 
-    def room(self, inner: Cloakroom) -> Cloakroom:
-        """A cloakroom on the same wire; its words are `cloakroom.fetch` and the like."""
-        return cast("Cloakroom", _RoomEnd(self, inner))
+    def room(self, inner: BlobStore) -> BlobStore:
+        """A blob store on the same wire; its words are `blobs.fetch` and the like."""
+        return cast("BlobStore", _RoomEnd(self, inner))
 
     # --- what a test does -------------------------------------------------------------------------------
 
     def freeze(self) -> None:
-        """Nothing gets through in either direction until `thaw`: the worker is stopped, but not dead."""
+        """Hold back every call and reply until `thaw`: the worker is stopped, but not dead."""
         self._thawed.clear()
 
     def thaw(self) -> None:
@@ -70,19 +70,19 @@ class Wire:
         self._thawed.set()
 
     def away(self, *names: str) -> None:
-        """From now on these words fail before they do anything; patterns as `broker.*`, none: all of them."""
+        """Let these calls fail before they do anything; patterns as `broker.*`, none: all calls."""
         self._away = names or ("*",)
 
     def back(self) -> None:
-        """Nothing is away any more."""
+        """End every outage of this wire."""
         self._away = ()
 
     def lose_replies(self, name: str, times: int = 1) -> None:
-        """The next `times` words of that name are carried out, but their answers do not arrive."""
+        """The next `times` calls of that name are carried out, but their answers do not arrive."""
         self._unheard[name] = times
 
     def cut(self) -> None:
-        """Nothing gets through any more, for ever. What is under way is carried out, unheard."""
+        """Cut the wire for ever. Calls under way are carried out, but their replies are lost."""
         self.is_cut.set()
 
     def cut_at(self, number: int, *, after: bool) -> None:
@@ -92,7 +92,7 @@ class Wire:
     # --- what the ends do -------------------------------------------------------------------------------
 
     async def carry(self, name: str, verb: Callable[..., Awaitable[Any]], *args: Any, **keywords: Any) -> Any:
-        """One word from the worker to a store, and the answer back."""
+        """Carry one call from the worker to a store, and the answer back."""
         await self._pass()
         self.said.append(name)
         number = self._count(name)
@@ -115,7 +115,7 @@ class Wire:
         return answer
 
     def _count(self, name: str) -> int:
-        """The number of this word among those that count; 0: it does not."""
+        """Count this call and return its number. 0: it does not count."""
         if _is_among(name, _NOT_COUNTED):
             return 0
         self._counted += 1
@@ -159,7 +159,7 @@ class _BrokerEnd(_End):
         return traits if limit is None else msgspec.structs.replace(traits, body_limit=limit)
 
     def refusal(self, outgoing: Outgoing) -> Reason | None:
-        """Asked of nobody, so nothing goes through the wire."""
+        """Answered here, so nothing goes through the wire."""
         told: Reason | None = self._inner.refusal(outgoing)
         limit = self._wire.body_limit
         if told is not None or limit is None:
@@ -167,13 +167,13 @@ class _BrokerEnd(_End):
         return of_size(outgoing.message, len(encode(outgoing.message)), limit)
 
     def twin(self) -> "_BrokerEnd":
-        """In virtual time there is one loop, and one wire."""
+        """Return itself: in virtual time there is one loop, and one wire."""
         return self
 
 
 class _RoomEnd(_End):
-    def __init__(self, wire: Wire, inner: Cloakroom) -> None:
-        super().__init__(wire, "cloakroom", inner)
+    def __init__(self, wire: Wire, inner: BlobStore) -> None:
+        super().__init__(wire, "blobs", inner)
         self.place, self.keep_seconds = inner.place, inner.keep_seconds
 
     async def open(self) -> None:

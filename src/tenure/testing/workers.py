@@ -1,7 +1,7 @@
 """A stage: tasks on a harness' broker and state, and real workers that come, freeze and die.
 
 Everything runs in the one loop of virtual time. A worker that is killed is gone as after `kill -9`: its
-tasks end where they stand, nothing is settled, nobody says goodbye, and its death can be proven.
+tasks end where they stand, nothing is settled, it says no goodbye, and its death can be proven.
 
 Used by `tenure.testing.conformance.worker`.
 """
@@ -15,22 +15,23 @@ from typing import Any, ClassVar, NoReturn, Self, Unpack, cast, overload
 
 import msgspec
 
+from tenure.blobs import BlobStore
 from tenure.broker import Sent
-from tenure.call import Call, Options
-from tenure.claim_check import ClaimCheck
-from tenure.cloakroom import Cloakroom
+from tenure.client.claim_check import ClaimCheck
 from tenure.clock import Clock
 from tenure.errors import ConfigurationError
 from tenure.foreign import Router
-from tenure.handle import Asker, Handle, Read
+from tenure.limit import NO_LIMIT, Limit
 from tenure.message import MessageState, Outgoing, new_id
 from tenure.middleware import Middlewares
-from tenure.outgoing import outgoing
 from tenure.record import Record
-from tenure.runtime.children import Children
-from tenure.runtime.locating import Locator
+from tenure.runtime.processes.import_path import Locator
+from tenure.runtime.processes.pool import ProcessPool
 from tenure.runtime.worker import Worker, WorkerOptions
-from tenure.task import Task, TaskOptions, policy_from
+from tenure.tasks.build_message import outgoing
+from tenure.tasks.call import Call, Options
+from tenure.tasks.handle import Asker, Handle, Read
+from tenure.tasks.task import Task, TaskOptions, policy_from
 from tenure.testing.harness import QUEUE, Harness
 from tenure.testing.wire import Wire
 
@@ -54,7 +55,7 @@ class Actor:
 
     @property
     def counts(self) -> dict[str, int]:
-        """How often each kind of event happened to this worker."""
+        """Return how often each kind of event happened to this worker."""
         return dict(self.worker.counts)
 
 
@@ -73,7 +74,7 @@ class Stage:
         self.middleware = Middlewares()
         self.router = Router(None)
         #: Set, before anything is sent: bodies over `body_limit` bytes go there, whatever the broker takes.
-        self.cloakroom: Cloakroom | None = None
+        self.blob_store: BlobStore | None = None
         self.body_limit: int | None = None
         #: What happened, in order: whatever a handler or a test notes, and every word that was carried out.
         self.trace: list[str] = []
@@ -98,7 +99,7 @@ class Stage:
     def task(self, **options: Any) -> Callable[[Callable[..., Any]], Task[..., Any]]: ...
 
     def task(self, function: Callable[..., Any] | None = None, **options: Any) -> Any:
-        """As `app.task`, with the harness' limits as the defaults."""
+        """Register a task as `app.task` does, with the harness' limits as the defaults."""
         if function is None:
             return lambda later: self._register(later, cast("TaskOptions", options))
         return self._register(function, cast("TaskOptions", options))
@@ -119,7 +120,7 @@ class Stage:
         return (await self._submit_call(call, options)).id
 
     async def _submit_call(self, call: Call[Any], options: Options) -> Handle[Any]:
-        """What a task needs of its app."""
+        """Send a call, as a task asks of its app."""
         (sent,) = await self.send(self.outgoing(call, options))
         assert sent.refusal is None, f"the message was refused: {sent.refusal}"
         return Handle(cast("Asker", self), sent.id, msgspec.json.decode, duplicate=sent.duplicate)
@@ -130,22 +131,22 @@ class Stage:
         return outgoing(call, options, id=new_id(wall), client=None, sent_at=wall)
 
     async def send(self, out: Outgoing, wire: Wire | None = None) -> list[Sent]:
-        """Send one message, by claim check if the stage has a cloakroom; over `wire`, if that is to be cut."""
-        if self.cloakroom is None:
+        """Send one message, by claim check if the stage has a blob store; over `wire`, if that is to be cut."""
+        if self.blob_store is None:
             return await self.harness.broker.send([out])
         wire = wire or self.wire()
-        return await ClaimCheck(wire.room(self.cloakroom)).send(wire.broker, [out])
+        return await ClaimCheck(wire.room(self.blob_store)).send(wire.broker, [out])
 
     def handle(self, id: str, read: Read | None = None) -> Handle[Any]:
-        """What a task needs of its app."""
+        """Make a handle, as a task asks of its app."""
         return Handle(cast("Asker", self), id, read or msgspec.json.decode)
 
     async def record(self, id: str, queue: str | None = None) -> Record | None:
-        """What a handle needs of its app."""
+        """Read a record, as a handle asks of its app."""
         return await self.harness.state.records.get(id, queue)
 
     def _submit_call_sync(self, call: Call[Any], options: Options) -> NoReturn:
-        """No stage is sync: its tests run on one loop, which a blocking call would stop."""
+        """Raise: no stage is sync, since its tests run on one loop, which a blocking call would stop."""
         msg = f"a stage is async: {call!r} with {options} was not sent; await submit_call instead"
         raise RuntimeError(msg)
 
@@ -162,15 +163,24 @@ class Stage:
         return wire
 
     async def start(  # noqa: PLR0913 - one parameter a thing that a test may want otherwise
-        self, *, concurrency: int = 10, grace: float = 30.0, wire: Wire | None = None,
-        tasks: dict[str, Task[..., Any]] | None = None, queues: tuple[str, ...] = (),
-        children: Callable[..., Any] | None = None, schedules: Sequence[Any] = (), has_room: bool = True,
-        learning: bool = True, clock: Clock | None = None,
-    ) -> Actor:  # fmt: skip
+        self,
+        *,
+        concurrency: int = 10,
+        grace: float = 30.0,
+        wire: Wire | None = None,
+        tasks: dict[str, Task[..., Any]] | None = None,
+        queues: tuple[str, ...] = (),
+        children: Callable[..., Any] | None = None,
+        schedules: Sequence[Any] = (),
+        has_room: bool = True,
+        learning: bool = True,
+        clock: Clock | None = None,
+        client_limit: Limit = NO_LIMIT,
+    ) -> Actor:
         """A worker that leases from now on, for all tasks of the stage or only for `tasks`.
 
-        `clock`: its machine's, if that is another. `has_room=False`: it does not know of the stage's cloakroom.
-        `learning=False`: it learns nothing.
+        `clock`: its machine's, if that is another. `has_room=False`: it does not know of the stage's blob store.
+        `learning=False`: it learns nothing. `client_limit`: of every client's queue.
         """
         wire = wire or self.wire()
         options = WorkerOptions(
@@ -182,26 +192,34 @@ class Stage:
             sweep=self.harness.sweep_request(),
             own_thread=False,
             learning=learning,
+            client_limit=client_limit,
         )
         worker = self.worker_type(
-            wire.broker, wire.state, self.tasks if tasks is None else tasks,
-            clock or self.harness.clock, options,
-            opening=_is_open, locate=_nowhere, schedules=lambda: schedules, router=self.router,
-            children=cast("Callable[..., Children]", children or Children), probe=self.harness.probe,
-            claim_check=ClaimCheck(wire.room(self.cloakroom)) if has_room and self.cloakroom is not None else None,
-        )  # fmt: skip
+            wire.broker,
+            wire.state,
+            self.tasks if tasks is None else tasks,
+            clock or self.harness.clock,
+            options,
+            opening=_is_open,
+            locate=_nowhere,
+            schedules=lambda: schedules,
+            router=self.router,
+            children=cast("Callable[..., ProcessPool]", children or ProcessPool),
+            probe=self.harness.probe,
+            claim_check=ClaimCheck(wire.room(self.blob_store)) if has_room and self.blob_store is not None else None,
+        )
         await worker.start()
         actor = Actor(worker, wire)
         self._actors.append(actor)
         return actor
 
     async def kill(self, actor: Actor) -> None:
-        """As `kill -9`: it stops where it stands, and its death can be proven from now on."""
+        """Kill the worker as `kill -9` does. From now on its death can be proven."""
         await self.end(actor)
         await self.harness.kill(actor.worker.owner)
 
     async def end(self, actor: Actor) -> None:
-        """It stops where it stands; nobody knows."""
+        """Stop the worker where it is, without any notice to the store."""
         actor.wire.cut()
         actor.wire.thaw()
         await actor.worker.abandon()
@@ -209,7 +227,7 @@ class Stage:
             self._actors.remove(actor)
 
     async def stop(self, actor: Actor) -> None:
-        """As the first SIGTERM."""
+        """Stop the worker as the first SIGTERM does."""
         actor.worker.ask_to_stop()
         await actor.worker.stop()
 
@@ -255,7 +273,7 @@ class Stage:
 
 
 def _said(answer: Any) -> str:
-    """The outcome of a settle, or the answers of the ledger, in one word."""
+    """Describe the outcome of a settle, or the answers of the ledger, in one word."""
     if not isinstance(answer, list) or not answer:
         return ""
     outcomes = {str(getattr(one, "outcome", one)) for one in answer if isinstance(one, bool) or hasattr(one, "outcome")}

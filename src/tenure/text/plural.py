@@ -1,4 +1,4 @@
-"""How many of something, in words, for every log line and every output. Pure."""
+"""Counts in words, for every log line and every output. Pure."""
 
 
 def plural(number: int, noun: str, plural_noun: str = "") -> str:

@@ -1,4 +1,4 @@
-"""What to do about an error, for `--json`: one sentence for each code.
+"""Remedies: one sentence for each error code that says what to do, for `--json`.
 
 The sentence of an error names what happened, with its figures; it may change. A program that shows a person what to do
 gets this one, which goes with the code. A code without a sentence of its own has that of its parent class.
@@ -30,6 +30,7 @@ _REMEDIES = {
     "unknown_task": "Check the name of the task.",
     "payload_invalid": "Send what the handler takes.",
     "bad_argument": "Fix the option.",
+    "quota_exceeded": "Send it again later, or raise the quota.",
     "key_conflict": "Use a new key for new work.",
     "body_too_large": "Use a claim check, or keep the data elsewhere.",
     "body_too_deep": "Make the payload flatter, or send it as one text.",
@@ -50,7 +51,7 @@ _REMEDIES = {
     "schema_too_new": "Upgrade this Tenure.",
     "not_redis": "Fix the URL; rediss:// where TLS is wanted.",
     "tls_failed": "Set ca_file, cert_file and key_file in the URL.",
-    "not_replicated": "Look after the replicas; sending it again with its id is safe.",
+    "not_replicated": "Check the replicas; sending it again with its id is safe.",
     # Result
     "no_result": "Read the message.",
     "task_failed": "Fix the cause, then run: tenure dead redrive.",
@@ -77,9 +78,14 @@ _REMEDIES = {
     "route_not_found": "Look the route up at /api/v1/docs.",
     "method_not_allowed": "Use one of the methods that Allow names.",
     "lifespan_missing": "Enter server.lifespan() in the lifespan of the outer application.",
+    "watch_link_invalid": "Ask the page that gave the link for a new one.",
     "token_not_found": "Run tenure token list for the ids.",
+    "lease_token_invalid": "Send the token that came with the message.",
+    "taken_over": "Stop the work: another consumer does it. Touch leases in time.",
+    "already_gone": "Nothing, if an earlier request settled it; else touch leases in time.",
     "port_in_use": "Use another --port, or stop the program that has it.",
     "unprotected": "Make an access token first: tenure token create.",
+    "not_promotable": "Try again later, or cancel it and send it again without a delay.",
     "not_running": "Look with tenure show where it is.",
     "stack_unanswered": "Ask again; look at its worker with tenure workers.",
     # Command line
@@ -89,15 +95,18 @@ _REMEDIES = {
     "not_confirmed": "Add --yes.",
     "unknown_queue": "Check the name of the queue.",
     "queue_not_empty": "Purge it, or let its messages end first.",
+    "worker_gone": "Run tenure workers for the ids.",
+    "worker_shared": "Use a token for all queues of that worker.",
     "unknown_schedule": "Run tenure schedules for the names.",
     "not_cancelled": "Nothing: they had ended before.",
     "ambiguous_id": "Type more of the id.",
+    "not_delayed": "Run tenure show for its state.",
     "not_dead": "Run tenure show for its state.",
 }
 
 
 def remedy_for(*codes: str) -> str:
-    """What to do, by the first of these codes that has a sentence: the error's own, then those of its parents."""
+    """Return the remedy of the first code that has one: the error's own, then those of its parents."""
     return next((_REMEDIES[code] for code in codes if code in _REMEDIES), _REMEDIES["tenure_error"])
 
 

@@ -1,12 +1,12 @@
 """Tracebacks made shorter for people: frames of the user's own code stay, frames of libraries are left out. Pure.
 
 Works on the text, because a traceback is stored and sent as text. Used where a traceback is kept
-(`runtime/judging.py`) and where it is shown (`tenure show`).
+(`runtime/verdicts.py`) and where it is shown (`tenure show`).
 """
 
 import re
 
-from tenure.plural import plural
+from tenure.text.plural import plural
 
 #: `  File "/app/jobs.py", line 3, in work`, also inside an exception group, where lines begin with `|`.
 _FRAME = re.compile(r'^([\s|+]*)File "([^"]*)", line \d+')
@@ -56,7 +56,7 @@ def without_library_frames(text: str) -> str:
 
 
 def shorten(text: str, limit: int) -> str:
-    """At most `limit` characters and a mark: without frames of libraries, and then without the middle."""
+    """Shorten to `limit` characters and a mark: first without frames of libraries, then without the middle."""
     if len(text) <= limit:
         return text
     text = without_library_frames(text)
@@ -67,7 +67,7 @@ def shorten(text: str, limit: int) -> str:
 
 
 def shorten_lines(text: str, head: int, tail: int) -> str:
-    """The same by lines: the first `head` and the last `tail` of what is left without frames of libraries."""
+    """Shorten by lines: keep the first `head` and the last `tail` without frames of libraries."""
     if len(text.splitlines()) <= tail:
         return text
     lines = without_library_frames(text).splitlines()

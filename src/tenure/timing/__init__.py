@@ -1,1 +1,1 @@
-"""How long a lease is and when to renew it, and when schedules tick: pure, without I/O."""
+"""Rules of time: how long a lease is, when to renew it, and when schedules tick. Pure, without I/O."""

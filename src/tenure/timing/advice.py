@@ -1,19 +1,20 @@
 """Advice: what the figures of a queue and task say about its lease, as findings.
 
-Two kinds of lease are judged by different signs. One that nobody renews must be longer than the work: its use counts.
-One that the heartbeat renews is the crash window, whatever the work takes: there the limit on a run counts, `max_hold`,
-and a lease that ended all the same tells of a holder that was frozen or cut off. What came back is told apart by why:
-the handler asked for it (retry), the lease ended (expiry), the worker died (crash). They need different remedies.
+Two kinds of lease are judged by different signs. One that no heartbeat renews must be longer than the work: its use
+counts. One that the heartbeat renews is the crash window, whatever the work takes: there the limit on a run counts,
+`max_hold`, and a lease that ended anyway shows a holder that was frozen or cut off. What came back is counted
+by cause: the handler asked for it (retry), the lease ended (expiry), the worker died (crash). They need different
+remedies.
 
 The thresholds are the goals: no duplicates (0 %), deletes that work (99 %), at most 80 % of a lease used. Ids are
-promises. Pure. The figures come from `survey.py`; shown by `tenure timing`.
+promises. Pure. The figures come from `client/statistics.py`; shown by `tenure timing`.
 """
 
 import math
 from collections.abc import Iterator
 
 from tenure.finding import Finding, Severity
-from tenure.timing.figures import Durations, Figures, Standing, rate
+from tenure.timing.figures import Durations, Standing, TaskFigures, rate
 from tenure.timing.learned import ENOUGH_RUNS, HOLD_FACTOR
 from tenure.timing.margin import lease_seconds_for
 from tenure.timing.why import duration
@@ -25,26 +26,26 @@ IDS = frozenset({
     "max_hold_reached", "max_hold_advised", "duplicates", "deletion_failures", "redelivered_expiry",
     "redelivered_crash", "redelivered_retry", "healthy",
 })  # fmt: skip
-#: Of a lease that nobody renews, or of `max_hold`: the part that q99 uses.
+#: Of a lease that no heartbeat renews, or of `max_hold`: the part that q99 uses.
 USE_HIGH, USE_CRITICAL = 0.8, 0.9
 #: How much longer a lease should be that is used so far.
 _LONGER = 1.5
-#: Of a lease that nobody renews, the part that a typical run uses: below, a crashed worker's message waits for nothing.
+#: Of a lease that is not renewed, the part that a typical run uses: below, a crashed worker's message waits in vain.
 USE_LOW = 0.1
-#: With a heartbeat, from so many seconds on a frozen worker keeps a message for long.
+#: With a heartbeat, from this many seconds on a frozen worker keeps a message for long.
 LONG_WINDOW_SECONDS = 300.0
 #: Any duplicate is one too many, but of fewer messages than these one duplicate would always be 5 % and critical.
 LEAST_MESSAGES = 20
 DUPLICATES_CRITICAL = 0.05
 DELETIONS_WARNING, DELETIONS_CRITICAL = 0.01, 0.02
-#: Of all deliveries, those that came back because a lease ended or a worker died: any, and so many.
+#: The part of deliveries that came back because a lease ended or a worker died: any, and this many.
 RETURNS_CRITICAL = 0.05
 RETRIES_INFO, RETRIES_WARNING = 0.01, 0.1
 _DUST = 1e-9
 
 
-def advise(figures: Figures) -> list[Finding]:
-    """What there is to say, the worst first; where all is well, a good sign; nothing where nothing is known."""
+def advise(figures: TaskFigures) -> list[Finding]:
+    """Return the findings, the worst first. If all is well, one good sign; if nothing is known, none."""
     found = [
         *_lease(figures), *_hold(figures), *_duplicates(figures), *_deletions(figures), *_expiry(figures),
         *_crash(figures), *_retry(figures),
@@ -57,15 +58,15 @@ def advise(figures: Figures) -> list[Finding]:
 _ORDER = (Severity.CRITICAL, Severity.WARNING, Severity.INFO)
 
 
-def subject(figures: Figures) -> str:
-    """What a finding is about."""
+def subject(figures: TaskFigures) -> str:
+    """Name the subject of a finding."""
     return f"{figures.task} on {figures.queue}"
 
 
 # -- the lease --------------------------------------------------------------------------------------
 
 
-def _lease(figures: Figures) -> Iterator[Finding]:
+def _lease(figures: TaskFigures) -> Iterator[Finding]:
     standing, durations, use = figures.standing, figures.durations, figures.lease_use
     if standing is None or durations is None:
         return
@@ -91,16 +92,21 @@ def _lease(figures: Figures) -> Iterator[Finding]:
     if durations.q50 / lease < USE_LOW and shorter <= lease / 2 and durations.samples >= ENOUGH_RUNS:
         evidence = (
             f"a typical run takes {duration(durations.q50)}, {percent(durations.q50 / lease)} of a lease of "
-            f"{duration(lease)} that nobody renews: a crashed worker's message waits for all of it"
+            f"{duration(lease)} that is not renewed: a crashed worker's message waits for all of it"
         )
-        yield Finding("lease_too_long", Severity.WARNING, about, evidence,
-                      f"Lower the lease to {duration(shorter)}, or switch the heartbeat on.")  # fmt: skip
+        yield Finding(
+            "lease_too_long",
+            Severity.WARNING,
+            about,
+            evidence,
+            f"Lower the lease to {duration(shorter)}, or switch the heartbeat on.",
+        )
 
 
-def _raise(figures: Figures, standing: Standing, durations: Durations | None) -> str:
-    """What to do about a lease that is too short: half as much again, or more where more was learned."""
+def _raise(figures: TaskFigures, standing: Standing, durations: Durations | None) -> str:
+    """Advise on a lease that is too short: half as much again, or more where more was learned."""
     if standing.is_learned:
-        return "Switch the heartbeat on, or tell the task's size=: the lease is learned, and follows by itself."
+        return "Switch the heartbeat on, or set the task's size=: the lease is then learned from the runs."
     if durations is None:
         return "Raise the lease, or switch the heartbeat on."
     longer, learned = _LONGER * standing.lease_seconds, figures.advised_lease_seconds
@@ -112,14 +118,14 @@ def _raise(figures: Figures, standing: Standing, durations: Durations | None) ->
     return f"Switch the heartbeat on: {duration(standing.lease_seconds)} is the longest lease that this broker gives."
 
 
-def _formula(figures: Figures, durations: Durations) -> float:
+def _formula(figures: TaskFigures, durations: Durations) -> float:
     """The lease that was learned; where there is none, q99 × 1.75 in steps of 30 s."""
     learned = figures.advised_lease_seconds
     return lease_seconds_for(durations.q99) if learned is None else learned
 
 
-def _hold(figures: Figures) -> Iterator[Finding]:
-    """Where the lease is renewed, `max_hold` is what a run may meet."""
+def _hold(figures: TaskFigures) -> Iterator[Finding]:
+    """Advise on `max_hold`, the limit that a run may meet where its lease is renewed."""
     standing, durations = figures.standing, figures.durations
     if standing is None or durations is None or not standing.is_renewed:
         return
@@ -146,20 +152,24 @@ def _hold(figures: Figures) -> Iterator[Finding]:
         remedy = f"Raise max_hold to {duration(longer)}, or make the work shorter."
         yield Finding(
             "max_hold_use_critical" if is_critical else "max_hold_use_high",
-            Severity.CRITICAL if is_critical else Severity.WARNING, about, evidence, remedy,
-        )  # fmt: skip
+            Severity.CRITICAL if is_critical else Severity.WARNING,
+            about,
+            evidence,
+            remedy,
+        )
 
 
 # -- what came again --------------------------------------------------------------------------------
 
 
-def _duplicates(figures: Figures) -> Iterator[Finding]:
+def _duplicates(figures: TaskFigures) -> Iterator[Finding]:
     part, whole = figures.duplicate_rate, figures.completed + figures.duplicates
     if not part or whole < LEAST_MESSAGES:
         return
     severity = Severity.CRITICAL if part >= DUPLICATES_CRITICAL - _DUST else Severity.WARNING
     evidence = (
-        f"{figures.duplicates:,} of {whole:,} came again after they were done, and were only deleted ({percent(part)})"
+        f"{figures.duplicates:,} of {whole:,} were delivered again after they were completed, and were only deleted "
+        f"({percent(part)})"
     )
     if figures.standing is not None and not figures.standing.is_renewed:
         remedy = "Raise the lease or switch the heartbeat on, and look whether deletes fail."
@@ -168,20 +178,20 @@ def _duplicates(figures: Figures) -> Iterator[Finding]:
     yield Finding("duplicates", severity, subject(figures), evidence, remedy)
 
 
-def _deletions(figures: Figures) -> Iterator[Finding]:
+def _deletions(figures: TaskFigures) -> Iterator[Finding]:
     part = figures.deletion_failure_rate
     if part is None or part < DELETIONS_WARNING - _DUST:
         return
     severity = Severity.CRITICAL if part >= DELETIONS_CRITICAL - _DUST else Severity.WARNING
     evidence = (
         f"of {figures.deletes_failed:,} of {figures.deletes:,} deletes it is not known that they worked "
-        f"({percent(part)}); what comes back is known as done, and deleted then"
+        f"({percent(part)}); what comes back is recognised as completed and deleted"
     )
     remedy = "Check the permissions on the queue, the connection to it, and whether leases end before the work does."
     yield Finding("deletion_failures", severity, subject(figures), evidence, remedy)
 
 
-def _expiry(figures: Figures) -> Iterator[Finding]:
+def _expiry(figures: TaskFigures) -> Iterator[Finding]:
     ended = max(figures.expired or 0, figures.overran)
     if not ended:
         return
@@ -202,7 +212,7 @@ def _expiry(figures: Figures) -> Iterator[Finding]:
     yield _returned("redelivered_expiry", figures, ended, "; ".join(told), remedy)
 
 
-def _crash(figures: Figures) -> Iterator[Finding]:
+def _crash(figures: TaskFigures) -> Iterator[Finding]:
     if not figures.crashed:
         return
     remedy = "Look how they ended (memory, signals; owner_retired events), and give what crashes a process of its own."
@@ -210,24 +220,24 @@ def _crash(figures: Figures) -> Iterator[Finding]:
     yield _returned("redelivered_crash", figures, figures.crashed, evidence, remedy)
 
 
-def _returned(id: str, figures: Figures, number: int, evidence: str, remedy: str) -> Finding:
+def _returned(id: str, figures: TaskFigures, number: int, evidence: str, remedy: str) -> Finding:
     part = rate(number, figures.deliveries) or 0.0
     severity = Severity.CRITICAL if part >= RETURNS_CRITICAL - _DUST else Severity.WARNING
     whole = f"{percent(part)} of {_deliveries(figures)}"
     return Finding(id, severity, subject(figures), f"{evidence} ({whole})", remedy)
 
 
-def _retry(figures: Figures) -> Iterator[Finding]:
+def _retry(figures: TaskFigures) -> Iterator[Finding]:
     part = rate(figures.retried, figures.deliveries)
     if part is None or part < RETRIES_INFO - _DUST:
         return
     severity = Severity.WARNING if part >= RETRIES_WARNING - _DUST else Severity.INFO
     evidence = f"{counted(figures.retried, 'attempt')} failed and came back ({percent(part)} of {_deliveries(figures)})"
-    remedy = "Look at the errors (tenure show ID); raise Reject for what no retry can mend."
+    remedy = "Look at the errors (tenure show ID); raise Reject for what no retry can fix."
     yield Finding("redelivered_retry", severity, subject(figures), evidence, remedy)
 
 
-def _good(figures: Figures) -> Finding:
+def _good(figures: TaskFigures) -> Finding:
     again = "no duplicate"
     if figures.duplicates:
         again = f"{counted(figures.duplicates, 'duplicate')} (too few messages to judge)"
@@ -239,7 +249,7 @@ def _good(figures: Figures) -> Finding:
     return Finding("healthy", Severity.INFO, subject(figures), ", ".join(signs), "Leave it as it is.")
 
 
-def _deliveries(figures: Figures) -> str:
+def _deliveries(figures: TaskFigures) -> str:
     return "1 delivery" if figures.deliveries == 1 else f"{figures.deliveries:,} deliveries"
 
 

@@ -54,13 +54,13 @@ class BeatPlan(msgspec.Struct, frozen=True):
         return deadline + 1.0 > self._last_end(began)
 
     def next_due(self, now: float, deadline: float) -> float:
-        """When to beat next, all being well."""
+        """Return when to beat next after a beat that worked."""
         due = now + self.interval_seconds
         left = deadline - now
         return due if due <= deadline - _SPARE * left else now + max(0.0, beat_interval(left))
 
     def retry_due(self, now: float, deadline: float) -> float:
-        """When to beat again after one that failed."""
+        """Return when to beat again after a beat that failed."""
         left = min(self.interval_seconds, deadline - now) if deadline > now else self.interval_seconds
         return now + max(_SHORTEST_RETRY_SECONDS, beat_again(left))
 

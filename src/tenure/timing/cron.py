@@ -2,7 +2,7 @@
 
 Five fields (minute, hour, day of month, month, day of week) with `*`, lists, ranges, steps and English names; `L`
 is the last day of the month, `LW` its last working day, `FRI#2` the second Friday, `5L` the last Friday; `@daily`
-and the like stand for such a line. As in Vixie's cron, a day must fit both day fields if one of them begins with
+and the like mean such a line. As in Vixie's cron, a day must fit both day fields if one of them begins with
 `*`, else one of the two.
 
 When clocks are changed:
@@ -14,7 +14,7 @@ When clocks are changed:
   hour that is left out, and in both of two equal ones.
 
 The calendar is cronsim's, walked as if clocks were never changed; what their changes mean is worked out here, for
-changes of any size and to either side. Moments are wall times (Unix seconds). Pure. Used by `schedule.py`.
+changes of any size and to either side. Moments are wall times (Unix seconds). Pure. Used by `tasks/schedule.py`.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ class Cron:
 
     @property
     def spec(self) -> str:
-        """For people: "0 3 * * * Europe/Berlin"."""
+        """The line for people: "0 3 * * * Europe/Berlin"."""
         return f"{self.line} {self.timezone}"
 
     def iso(self, moment: float) -> str:
@@ -100,7 +100,7 @@ class Cron:
         return best
 
     def _moments(self, shown: datetime, zone: tzinfo) -> list[float]:
-        """When the line ticks for the time `shown` by clocks: as the module says for changed clocks."""
+        """Return the ticks for the time `shown` by clocks; where clocks change, as the module says."""
         minute, hour = self.line.split()[:2]
         if minute.startswith("*") or hour.startswith("*"):
             found = {_moment(shown, zone, fold) for fold in (0, 1)}
@@ -156,7 +156,7 @@ def _walk(line: str, start: datetime, *, ahead: bool) -> Iterator[datetime]:
 
 
 def _moment(shown: datetime, zone: tzinfo, fold: int) -> float | None:
-    """When clocks show that time, for the first (0) or last (1) time. None: never, it is left out."""
+    """Return the first (0) or last (1) moment at which clocks show that time. None: clocks leave it out."""
     moment = shown.replace(tzinfo=zone, fold=fold).timestamp()
     return moment if datetime.fromtimestamp(moment, zone).replace(tzinfo=None, fold=0) == shown else None
 
@@ -171,7 +171,7 @@ def _zone(name: object) -> tzinfo:
         try:
             return zoneinfo.ZoneInfo(name)
         except (zoneinfo.ZoneInfoNotFoundError, ValueError, OSError):
-            pass  # told below, with what is known
+            pass  # reported below, with the known names
     known = zoneinfo.available_timezones()
     near = difflib.get_close_matches(str(name), known, n=1)
     hint = "there is no time zone database here: pip install tzdata"

@@ -1,26 +1,26 @@
 """Doubt: a run that took far longer than any other is not believed until it happens again.
 
 A laptop sleeps for six hours, a disk stops answering, a machine is frozen: all runs of that moment take hours instead
-of seconds, once. Where there are few runs the longest one decides, and a lease of half a day would stand for what
+of seconds, once. Where there are few runs the longest one decides, and a lease of half a day would follow from what
 happened once. So a run of more than ten times the longest usual one counts as ten times that, and in full only if it
 began after another such run had ended, within a few hours: runs that were under way together are one mishap, however
 many they are. Work that really takes so long costs one lease that is too short, and is believed from then on.
 
 Of work with a size it is actual ÷ predicted that is compared, and only among sizes that were seen before: what another
-size takes nobody knows beforehand. Pure; asked by `evidence.py` for what it counts.
+size takes is not known beforehand. Pure; asked by `evidence.py` for what it counts.
 """
 
 import math
 from collections.abc import Sequence
 from statistics import median
 
-#: So many times as long as the longest usual one is strange.
+#: This many times as long as the longest usual one is strange.
 STRANGE_FACTOR = 10.0
 #: What took less is never strange: the shortest leases are about as long anyway.
 LEAST_STRANGE_SECONDS = 10.0
 #: From the end of a strange run to the begin of the one that confirms it.
 CONFIRMED_WITHIN_SECONDS = 6 * 3600.0
-#: Of fewer runs nobody can say what is usual.
+#: Fewer runs do not show what is usual.
 _LEAST_RUNS = 3
 #: By each run, what was the longest usual one counts a little less: it fades by half in seven hundred.
 _FADE = 0.999
@@ -31,12 +31,12 @@ Run = tuple[float, float | None, float]
 
 
 class Doubt:
-    """What is usual of one task, and whether something strange has happened lately."""
+    """The usual times of one task, and whether an outlier has happened lately."""
 
     __slots__ = ("_ended", "_largest", "_longest", "_runs", "_smallest", "seconds")
 
     def __init__(self) -> None:
-        """Nothing is usual yet."""
+        """Begin without any run."""
         self._runs = 0
         self._longest = 0.0
         # Of the sizes seen.
@@ -47,7 +47,7 @@ class Doubt:
         self.seconds: float | None = None
 
     def believed(self, runs: Sequence[Run], compared: Sequence[float]) -> list[float] | None:
-        """Of runs (seconds, size, when they ended), the part that each counts. None: all count in full.
+        """Return the weights of runs (seconds, size, when they ended). None: all count in full.
 
         Compared are seconds, or what they were over what was predicted. Asked of all runs: where nothing is strange it
         must cost next to nothing.
@@ -69,7 +69,7 @@ class Doubt:
         self._smallest, self._largest = min(self._smallest, smallest), max(self._largest, largest)
 
     def scale(self, factor: float) -> None:
-        """What is compared is measured by another line now."""
+        """Rescale: runs are now compared with another line."""
         self._longest *= factor
 
     def _part(self, limit: float, compared: float, run: Run) -> float:

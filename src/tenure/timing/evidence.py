@@ -1,8 +1,8 @@
 """The evidence on one task: its runs, faded, as a line through their sizes and a sketch of actual ÷ predicted.
 
 A run counts half after `HALF_LIFE_SECONDS`, and half after `HALF_LIFE_RUNS` others. Instead of making old ones smaller,
-new ones weigh more, and once in a long while everything is made smaller at once. What is told is counted many at a
-time, because that takes half as long: on the path of a message, to tell is to append to a list.
+new ones weigh more, and once in a long while everything is made smaller at once. Runs are counted many at a
+time, because that takes half as long: on the path of a message, recording a run only appends to a list.
 
 Made of `sketch.py` and `fit.py`, and of `doubt.py` for what is too strange to be counted in full; `learned.py` draws
 the conclusions. Pure; `at` is any clock in seconds.
@@ -13,12 +13,12 @@ from collections.abc import Sequence
 from operator import mul
 
 from tenure.timing.doubt import Doubt, Run
-from tenure.timing.fit import Fit, Line
+from tenure.timing.fit import Fit, FittedLine
 from tenure.timing.sketch import GAMMA, Sketch
 
 HALF_LIFE_SECONDS = 3 * 86_400.0
 HALF_LIFE_RUNS = 2_000.0
-#: So many are counted at once.
+#: This many are counted at once.
 TOLD_AT_ONCE = 64
 
 _POWER_A_RUN = 1.0 / HALF_LIFE_RUNS
@@ -26,7 +26,7 @@ _POWER_A_SECOND = 1.0 / HALF_LIFE_SECONDS
 _LARGEST_POWER = 64.0
 _LOG_GAMMA = math.log(GAMMA)
 _LEAST_SECONDS = 1e-9
-#: So many runs with a size are remembered one by one, until the line through them is a good one.
+#: This many runs with a size are remembered one by one, until the line through them is a good one.
 _FIRST_RUNS = 256
 _ROUNDS = 4
 _DRAWN_EVERY = 64
@@ -60,7 +60,7 @@ class Evidence:
         # Of runs with a size.
         self._ratios = Sketch()
         self._fit = Fit()
-        self._line: Line | None = None
+        self._line: FittedLine | None = None
         #: The first ones, as they were: what was measured by a line through two or three is measured again.
         self._first: list[_Sized] | None = []
         self._rebuilt_at = 4
@@ -72,7 +72,7 @@ class Evidence:
         self._unit = 1.0
 
     def take_in(self) -> None:
-        """Count what was told."""
+        """Count one run."""
         told = self.told
         if not told:
             return
@@ -86,7 +86,7 @@ class Evidence:
         self.longest = max(self.longest or 0.0, *seconds)
         ratios = None if self._line is None else self._line.ratios(seconds, sizes)
         compared = seconds if ratios is None and sizes[0] is None else ratios
-        # Of the first runs with a size nobody knows what is strange: how size matters is not known yet.
+        # For the first runs with a size an outlier cannot be recognised: the effect of size is not known yet.
         parts = None if compared is None else self._doubt.believed(told, compared)
         if parts is not None:
             seconds = tuple(map(mul, seconds, parts))
@@ -107,7 +107,7 @@ class Evidence:
                 self._take_in_first(sized)
 
     def _weights(self, ended: Sequence[float], newest: float) -> list[float]:
-        """Of runs that ended within an hour one for all: they differ by no more than a hundredth."""
+        """Weigh runs by age. If all ended within an hour, one weight serves all: they differ by a hundredth at most."""
         self._power += len(ended) * _POWER_A_RUN
         if newest - min(ended) > _ALIKE_SECONDS:
             return [2.0 ** (self._power + (at - self._origin) * _POWER_A_SECOND) for at in ended]
@@ -116,7 +116,7 @@ class Evidence:
     def _take_in_first(self, runs: list[_Sized]) -> None:
         line = self._line
         if line is None:
-            line = self._line = Line(max(runs[0][1], _LEAST_SECONDS))
+            line = self._line = FittedLine(max(runs[0][1], _LEAST_SECONDS))
             self._doubt = Doubt()  # from now on it is ratios that are compared
         if self._first is not None:
             by_size = [size for size, _, _ in runs]
@@ -130,7 +130,7 @@ class Evidence:
         )
 
     def _count_sized(self, shaping: list[_Sized], ratios: Sequence[float], weights: Sequence[float]) -> None:
-        """Count ratios; by what is `shaping` the line is drawn anew now and then."""
+        """Count ratios; by what is `shaping` the line is drawn again now and then."""
         line = self._line
         if line is None:
             return
@@ -143,7 +143,7 @@ class Evidence:
             self._undrawn = 0
             self._redraw(line)
 
-    def _rebuild(self, runs: list[_Sized], old: Line) -> None:
+    def _rebuild(self, runs: list[_Sized], old: FittedLine) -> None:
         """Count the first runs again, by a line that is drawn through all of them."""
         line = old
         for _ in range(_ROUNDS):  # each weighs by per cent more truly than the one before
@@ -159,7 +159,7 @@ class Evidence:
             self._first = None
 
     def _lighten(self) -> None:
-        """From here on weights begin at 1 again, and what there is weighs as much less."""
+        """Scale all weights down, so that new ones begin at 1 again."""
         factor = 2.0 ** -(self._power + (self.at - self._origin) * _POWER_A_SECOND)
         for part in (self._seconds, self._ratios, self._fit):
             part.fade(factor)
@@ -169,7 +169,7 @@ class Evidence:
 
     @property
     def runs(self) -> float:
-        """How many there are to rely on: the faded ones count less."""
+        """The number of runs to rely on: faded ones count less."""
         return self._seconds.count / self._unit
 
     @property
@@ -178,7 +178,7 @@ class Evidence:
         return self._doubt.seconds
 
     @property
-    def line(self) -> Line | None:
+    def line(self) -> FittedLine | None:
         """Seconds by size, at a level of its own. None: no run had a size."""
         return self._line
 
@@ -195,8 +195,8 @@ class Evidence:
         """The same of actual ÷ predicted, for runs with a size."""
         return self._ratios.quantile(q)
 
-    def _redraw(self, old: Line) -> None:
-        """Draw the line anew, and let the ratios that were measured by the old one mean the same seconds.
+    def _redraw(self, old: FittedLine) -> None:
+        """Draw the line again, and let the ratios that were measured by the old one mean the same seconds.
 
         Only its shape matters, so its level is chosen such that all ratios move by whole buckets: no error adds up.
         """

@@ -1,7 +1,7 @@
 """Figures: what is known of one queue and task, as `advice.py` judges it.
 
 None is "cannot be known", 0 is "none": where no run was measured there are no quantiles, where nothing was finished
-there is no rate. Pure. Made by `survey.py` from the journal; a test or a simulation may make them by hand.
+there is no rate. Pure. Made by `client/statistics.py` from the journal; a test or a simulation may make them by hand.
 """
 
 import math
@@ -16,7 +16,7 @@ _DUST = 1e-9
 
 
 class Durations(msgspec.Struct, frozen=True):
-    """How long runs took, by so many samples."""
+    """How long runs took, by this many samples."""
 
     samples: int
     #: Of them, those that were ended from outside: they would have taken longer.
@@ -49,7 +49,7 @@ class Standing(msgspec.Struct, frozen=True):
     lease_seconds: float
     #: Whether the heartbeat renews the lease. Then the lease is the crash window, however long the work takes.
     is_renewed: bool = True
-    #: Nobody renews it, and nobody said how long: it follows what was measured.
+    #: No heartbeat renews it and no length was given: it follows what was measured.
     is_learned: bool = False
     #: Each message has a lease for its own size: there is no one lease that runs could be compared with.
     is_by_size: bool = False
@@ -59,8 +59,8 @@ class Standing(msgspec.Struct, frozen=True):
     ceiling_seconds: float = math.inf
 
 
-class Figures(msgspec.Struct, frozen=True, kw_only=True):
-    """One queue and task. The counts are of one window of time; None where they cannot be told apart."""
+class TaskFigures(msgspec.Struct, frozen=True, kw_only=True):
+    """One queue and task. The counts are of one window of time; None where they cannot be separated."""
 
     queue: str
     task: str
@@ -75,13 +75,13 @@ class Figures(msgspec.Struct, frozen=True, kw_only=True):
     dead: int = 0
     #: Known as done when they came again, and only deleted.
     duplicates: int = 0
-    #: Came back because their lease had ended, and nobody knows what became of the holder.
+    #: Came back because their lease had ended, and what became of the holder is not known.
     expired: int | None = 0
     #: Came back because their worker died.
     crashed: int | None = 0
-    #: Runs that ended after their lease was gone; somebody else may have run the message meanwhile.
+    #: Runs that ended after their lease was gone; another worker may have run the message meanwhile.
     overran: int = 0
-    #: What was learned: the lease for a run that nobody renews, and a `max_hold`. None: the formula must do.
+    #: What was learned: the lease for a run that no heartbeat renews, and a `max_hold`. None: the formula must do.
     advised_lease_seconds: float | None = None
     advised_hold_seconds: float | None = None
     #: Deletes of finished messages, and those of which it was not known that they worked.
@@ -90,26 +90,26 @@ class Figures(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def deliveries(self) -> int:
-        """Every lending of which the end is known."""
+        """The number of leases with a known end."""
         ended = self.completed + self.retried + self.dead + self.duplicates
-        # A lease that ended may be told twice: by the sweep that returned the message, and by its late holder.
+        # A lease that ended may be reported twice: by the sweep that returned the message, and by its late holder.
         return ended + max(self.expired or 0, self.overran) + (self.crashed or 0)
 
     @property
     def redelivered(self) -> int | None:
-        """How often a message came again, for whatever reason. None: cannot be known."""
+        """How often a message was delivered again, for any reason. None: unknown."""
         if self.expired is None or self.crashed is None:
             return None
         return self.retried + self.expired + self.crashed
 
     @property
     def duplicate_rate(self) -> float | None:
-        """Of what was done or known as done, the part that came again after it was done."""
+        """The part of completed messages that were delivered again after their completion."""
         return rate(self.duplicates, self.completed + self.duplicates)
 
     @property
     def deletion_failure_rate(self) -> float | None:
-        """Of all deletes, the part that did not work."""
+        """The part of deletes that failed."""
         return rate(self.deletes_failed, self.deletes)
 
     @property

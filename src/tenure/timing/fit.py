@@ -1,4 +1,4 @@
-"""A running fit: how long work of a size takes, as far as runs of other sizes tell.
+"""A running fit: how long work of a size takes, as far as runs of other sizes show.
 
 A fixed time and a time for each unit of size, by least squares over runs that fade. What counts is by how many per cent
 a run was off, not by how many seconds: so the small ones say what is fixed and the large ones what grows. Never
@@ -21,7 +21,7 @@ _LEAST_SPREAD = 0.02
 _LEAST_RUNS = 4
 
 
-class Line(msgspec.Struct, frozen=True):
+class FittedLine(msgspec.Struct, frozen=True):
     """`fixed` seconds, and `each` second for every unit of size."""
 
     fixed: float
@@ -40,9 +40,9 @@ class Line(msgspec.Struct, frozen=True):
             pairs = zip(seconds, sizes, strict=True)
             return [0.0 if size is None else took / (fixed + each * size) for took, size in pairs]
 
-    def times(self, factor: float) -> "Line":
+    def times(self, factor: float) -> "FittedLine":
         """The same shape at another level."""
-        return Line(self.fixed * factor, self.each * factor)
+        return FittedLine(self.fixed * factor, self.each * factor)
 
 
 class Fit:
@@ -55,7 +55,7 @@ class Fit:
         self._runs = 0
         self._w = self._wx = self._wxx = self._wy = self._wxy = 0.0
 
-    def add_all(self, runs: Sequence[tuple[float, float, float]], expected: Line) -> None:
+    def add_all(self, runs: Sequence[tuple[float, float, float]], expected: FittedLine) -> None:
         """Count runs: size, seconds, weight. By `expected` they weigh by per cent instead of seconds.
 
         By what they took, where that is more: neither a first guess that was far too low nor a run that got stuck
@@ -82,21 +82,21 @@ class Fit:
 
     @property
     def mean_size(self) -> float:
-        """Of the runs counted; 0 if there are none."""
+        """The mean size of the counted runs; 0 if there are none."""
         return self._wx / self._w if self._w else 0.0
 
-    def line(self) -> Line | None:
-        """The best one that makes sense; flat where all sizes are about the same. None: nothing was counted."""
+    def line(self) -> FittedLine | None:
+        """The best line; flat where all sizes are about the same. None: nothing was counted."""
         if self._w <= 0.0:
             return None
         x, y = self._wx / self._w, self._wy / self._w
         spread = self._wxx / self._w - x * x
         if self._runs < _LEAST_RUNS or spread <= (_LEAST_SPREAD * x) ** 2 or not math.isfinite(spread):
-            return Line(max(y, _LEAST_SECONDS))
+            return FittedLine(max(y, _LEAST_SECONDS))
         each = (self._wxy / self._w - x * y) / spread
         if each <= 0.0:
-            return Line(max(y, _LEAST_SECONDS))
+            return FittedLine(max(y, _LEAST_SECONDS))
         fixed = y - each * x
         if fixed < 0.0:
-            return Line(0.0, self._wxy / self._wxx)
-        return Line(fixed, each)
+            return FittedLine(0.0, self._wxy / self._wxx)
+        return FittedLine(fixed, each)

@@ -6,20 +6,20 @@ A value, so that the heartbeat's thread may ask it while the worker's loop goes 
 
 import msgspec
 
-from tenure.timing.fit import Line
+from tenure.timing.fit import FittedLine
 from tenure.timing.prior import Prior
 
 
 class Foresight(msgspec.Struct, frozen=True):
-    """What a run usually takes."""
+    """The expected duration of a run."""
 
     q50: float | None
-    line: Line | None
+    line: FittedLine | None
     sized_q50: float | None
     prior: Prior
 
     def seconds(self, size: float | None = None) -> float | None:
-        """What a run of that size usually takes: half of them take longer. None: nobody can say."""
+        """Return the median duration of a run of that size. None: unknown."""
         if size is not None and self.line is not None and self.sized_q50 is not None:
             return self.line.at(size) * self.sized_q50
         if self.q50 is not None:

@@ -1,7 +1,7 @@
 """An interval: moments at its multiples since 1970-01-01T00:00Z.
 
 It knows neither time zones nor when a worker was started, so all workers agree on the moments without talking.
-Moments are wall times (Unix seconds). Pure. Used by `schedule.py`.
+Moments are wall times (Unix seconds). Pure. Used by `tasks/schedule.py`.
 """
 
 import math
@@ -22,7 +22,7 @@ class Every:
     seconds: float
 
     def __post_init__(self) -> None:
-        """Refuse an interval that is none."""
+        """Refuse an invalid interval."""
         number: object = self.seconds
         if isinstance(number, bool) or not isinstance(number, int | float) or not _is_interval(number):
             msg = f"every={number!r} is not an interval from 1 second to 366 days; nothing was registered"
@@ -31,7 +31,7 @@ class Every:
 
     @property
     def spec(self) -> str:
-        """For people: "every 5 min"."""
+        """The interval for people: "every 5 min"."""
         for unit, name in _UNITS:
             if self.seconds % unit == 0:
                 return f"every {self.seconds / unit:g} {name}"

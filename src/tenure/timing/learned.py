@@ -1,4 +1,4 @@
-"""What was learned of one task on one queue and one kind of machine: how long it takes, and the lease to ask for.
+"""The learned duration of one task on one queue and one kind of machine, and the lease that follows from it.
 
     lease = ceil(predicted(size) × q99(actual ÷ predicted) × 1.75), within the broker's bounds
 
@@ -9,14 +9,14 @@ Of a task without a size, predicted is a constant. The rules around it:
   table's, that is doubled; after it the profile fades in the same measure, and only ever makes the lease longer.
 - *Old runs fade* (`evidence.py`).
 - *Ended from outside* (`killed`): it would have taken longer. Over the typical time it counts as twice as long as it
-  got; below, it tells nothing. So it can only make a lease longer. Failed runs are not told at all.
+  got; below, it is ignored. So it can only make a lease longer. Failed runs are not counted.
 - *Hysteresis.* What differs by less than a tenth changes nothing. A longer lease is taken at once; a shorter one is
   approached by a tenth a minute, because too short costs a duplicate and too long only a wait after a crash; from more
-  than ten times as long as needed by half a minute, because a wait of hours is no small price.
-- *Once is no rule* (`doubt.py`): a run of hours among runs of seconds is not believed before it happens again.
+  than ten times as long as needed by half a minute, because a wait of hours is a high price.
+- *Once is not a rule* (`doubt.py`): a run of hours among runs of seconds is not believed before it happens again.
 
 It is fed and asked on the path of every message: `observe` takes less than a microsecond, and `choose` looks into a
-cache that is made anew when there is new evidence, once in 64 runs or a second.
+cache that is made again when there is new evidence, once in 64 runs or a second.
 """
 
 import math
@@ -39,20 +39,20 @@ KILLED_FACTOR = 2.0
 #: What a lease may be off before it is changed, and how it falls in a minute.
 HYSTERESIS = 0.1
 FALL_A_MINUTE = 0.9
-#: What is over so many times what is needed falls faster, until it is not.
+#: A lease over this many times the needed one falls faster.
 FAR = 10.0
 FALL_FROM_FAR = 0.5
 #: However short the work: in less than this, a hiccup of the machine would cost a lease.
 LEAST_SECONDS = 5.0
-#: Of the longest run of all: what takes longer than this hangs.
+#: A run that takes this many times the longest one hangs.
 HOLD_FACTOR = 3.0
 
 #: New evidence is looked at no more often than this, unless much came at once.
 _FRESH_SECONDS = 1.0
-#: Leases are made anew when what they are made of has changed by so much, or so long ago that they may fall.
+#: Leases are made again when what they are made of has changed by so much, or so long ago that they may fall.
 _EDITION_CHANGE = 0.02
 _EDITION_SECONDS = 10.0
-#: Sizes that differ by less than a sixteenth share a lease, and so many sizes have one of their own.
+#: Sizes that differ by less than a sixteenth share a lease, and this many sizes have one of their own.
 _SIZES_A_LOG = 16.0
 _MOST_SIZES = 256
 _DUST = 1e-9
@@ -66,18 +66,18 @@ class Choice:
     __slots__ = ("_size", "_why", "seconds")
 
     def __init__(self, seconds: float, why: "str | Why", size: float | None = None) -> None:
-        """`why` as a sentence, or what one can be made of when somebody asks."""
+        """`why` as a sentence, or what one can be made of on demand."""
         self.seconds = seconds
         self._why = why
         self._size = size
 
     @property
     def why(self) -> str:
-        """In one sentence."""
+        """Explain the lease in one sentence."""
         return self._why if isinstance(self._why, str) else self._why.sentence(self.seconds, self._size)
 
     def __repr__(self) -> str:
-        """The sentence."""
+        """Return the sentence of `why`."""
         return f"<Choice {self.why}>"
 
 
@@ -98,7 +98,7 @@ class Bounds(msgspec.Struct, frozen=True):
 
 
 class _Standing:
-    """The lease that stands for a size, since when, and what it was made of."""
+    """The lease for a size, since when, and what it was made of."""
 
     __slots__ = ("at", "edition", "level", "seconds", "why")
 
@@ -112,7 +112,7 @@ class _Standing:
 
 
 class Learned:
-    """How long one task takes."""
+    """The learned duration of one task."""
 
     __slots__ = (
         "_bounds", "_caution", "_default", "_edition", "_evidence", "_is_halved", "_looked_at", "_prior", "_q50",
@@ -157,29 +157,29 @@ class Learned:
         self._look()
         typical = self.predict(size)
         if self.count and typical is not None and seconds < typical:
-            return  # it was ended too early to tell anything
+            return  # it was ended too early to show anything
         self._evidence.told.append((KILLED_FACTOR * seconds, size, at))
-        self._look()  # whoever asks next must hear of it
+        self._look()  # the next caller must get it
 
     # -- asking ------------------------------------------------------------------------------------
 
     @property
     def count(self) -> int:
-        """How many runs were told, faded or not."""
+        """The number of observed runs, faded or not."""
         return self._evidence.count + len(self._evidence.told)
 
     @property
     def runs(self) -> float:
-        """How many runs there are to rely on: the faded ones count less."""
+        """The number of runs to rely on: faded ones count less."""
         self._evidence.take_in()
         return self._evidence.runs
 
     def predict(self, size: float | None = None) -> float | None:
-        """What a run of that size usually takes: half of them take longer. None: nobody can say."""
+        """Predict the median duration of a run of that size. None: unknown."""
         return self.foresight().seconds(size)
 
     def foresight(self) -> Foresight:
-        """What runs usually take, as it is known now."""
+        """Return the current expectation of a run's duration."""
         self._refresh()
         line = self._evidence.line
         if not self._is_halved:  # asked for less often than the lease
@@ -189,7 +189,7 @@ class Learned:
         return Foresight(self._q50, line, self._sized_q50, self._prior)
 
     def quantile(self, q: float, size: float | None = None) -> float | None:
-        """What a part `q` of all runs, or of those of that size, stays within. None: there was no run."""
+        """Return the duration that a part `q` of all runs, or of those of that size, does not exceed. None: no runs."""
         self._evidence.take_in()
         line = self._evidence.line
         if size is None or line is None:
@@ -198,7 +198,7 @@ class Learned:
         return None if ratio is None else line.at(size) * ratio
 
     def choose(self, size: float | None = None) -> Choice:
-        """The lease for a run of that size, where nobody renews it."""
+        """The lease for a run of that size, where no heartbeat renews it."""
         self._refresh()
         key = None if size is None else int(_log(size) * _SIZES_A_LOG) if size > 1.0 else 0
         standing = self._standing.get(key)
@@ -207,7 +207,7 @@ class Learned:
         return Choice(standing.seconds, standing.why, size)
 
     def usual(self, size: float | None = None) -> float | None:
-        """What 99 of 100 runs stay within, by the last look. None: there are too few runs to say."""
+        """The duration that 99 of 100 runs did not exceed at the last look. None: there are too few runs."""
         self._refresh()
         return self._slow(size) if self._runs >= ENOUGH_RUNS else None
 
@@ -221,7 +221,7 @@ class Learned:
             seconds, f"{duration(seconds)}: the longest of {runs:,.0f} runs took {duration(longest)}, × {HOLD_FACTOR:g}"
         )
 
-    # -- looking anew ------------------------------------------------------------------------------
+    # -- looking again ------------------------------------------------------------------------------
 
     def _refresh(self) -> None:
         evidence = self._evidence
@@ -230,7 +230,7 @@ class Learned:
             self._look()
 
     def _look(self) -> None:
-        """Count what was told, and look up the quantiles that everything is made of."""
+        """Count new runs, and look up the quantiles that everything is made of."""
         evidence = self._evidence
         self._looked_at = evidence.told[-1][2] if evidence.told else self._looked_at
         evidence.take_in()
@@ -248,7 +248,7 @@ class Learned:
             self._stood, self._stood_at = made_of, evidence.at
 
     def _stand(self, key: int | None, before: _Standing | None) -> _Standing:
-        """The lease for a size, looked at anew."""
+        """The lease for a size, looked at again."""
         wanted, why = self._wanted(None if key is None else math.exp((key + 1) / _SIZES_A_LOG))
         level, at, most = wanted, self._evidence.at, self._bounds.most
         if before is not None and wanted < min(most, before.level * (1.0 + HYSTERESIS)):
@@ -256,22 +256,22 @@ class Learned:
             if wanted < before.level * (1.0 - HYSTERESIS):
                 level = _fallen(level, wanted, max(0.0, at - before.at) / 60.0)
         if before is None and len(self._standing) >= _MOST_SIZES:
-            self._standing.clear()  # rare: every size is looked at anew
+            self._standing.clear()  # rare: every size is looked at again
         seconds = self._bounds.within(float(math.ceil(level - _DUST)))
         if level != wanted:
             why = msgspec.structs.replace(why, wanted=wanted)
-        # Of what is over the bound it falls from there: nobody was ever lent it for longer.
+        # Of what is over the bound it falls from there: no lease was ever longer.
         standing = self._standing[key] = _Standing(min(level, most), seconds, at, self._edition, why)
         return standing
 
     def _wanted(self, size: float | None) -> tuple[float, Why]:
-        """What the lease would be by the newest evidence alone."""
+        """Return the lease that the newest evidence alone would give."""
         estimate, slow = self._prior.estimate(size), self._slow(size)
         if slow is None:
             return self._unmeasured(estimate)
         caution, runs = self._caution, max(1, round(self._runs))
         doubt = (caution - 1.0) / (FIRST_CAUTION - 1.0)
-        # Among many runs a strange one decides nothing, and need not be told.
+        # Among many runs one outlier decides nothing, and need not be shown.
         doubted = self._evidence.doubted if doubt > 0.0 else None
         if estimate is None or estimate.seconds <= slow or doubt <= 0.0:
             return slow * caution * MARGIN, Why(MARGIN, slow, runs, caution=caution, doubted=doubted)
@@ -280,7 +280,7 @@ class Learned:
         return blended * caution * MARGIN, why
 
     def _slow(self, size: float | None) -> float | None:
-        """What 99 of 100 runs of that size stay within."""
+        """Return the duration that 99 of 100 runs of that size do not exceed."""
         line = self._evidence.line
         if size is not None and line is not None and self._sized_q99 is not None:
             return line.at(size) * self._sized_q99
@@ -294,7 +294,7 @@ class Learned:
 
 
 def _fallen(level: float, wanted: float, minutes: float) -> float:
-    """A lease of `level` seconds after so many minutes in which `wanted` would have been enough."""
+    """A lease of `level` seconds after this many minutes in which `wanted` would have been enough."""
     far = FAR * wanted
     if level > far:
         return max(far, level * math.pow(FALL_FROM_FAR, minutes))

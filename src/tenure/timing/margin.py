@@ -1,7 +1,7 @@
-"""From a duration to a lease, and back: how long to ask for, and whether what was asked for is enough.
+"""Convert a duration to a lease, and back: how long to ask for, and whether a given lease is enough.
 
-Only for leases that nobody renews: with a heartbeat the lease is the crash window, whatever the work takes. Too short
-a lease lets a message run twice; too long a one only makes a crashed worker's message wait. Pure.
+Only for leases that no heartbeat renews: with a heartbeat the lease is the crash window, whatever the work takes. Too
+short a lease lets a message run twice; too long a one only makes a crashed worker's message wait. Pure.
 """
 
 import math

@@ -1,8 +1,8 @@
 """The lease policy: how long to ask for, and how often to beat.
 
-With the heartbeat on, the lease is the crash window and nothing else: short means fast recovery, and the
-length of the work does not matter. With it off nobody renews: the lease must outlast the work, and is learned
-(`timing/learned.py`) unless somebody said how long.
+With the heartbeat on, the lease is the crash window and nothing else: short means fast recovery, and the length of
+the work does not matter. With it off the lease is not renewed: the lease must outlast the work, and is learned
+(`timing/learned.py`) unless its length was given.
 """
 
 import msgspec
@@ -22,9 +22,9 @@ class LeasePolicy(msgspec.Struct, frozen=True):
     seconds: float = 30.0
     #: Ends a hung handler. None: never.
     max_hold_seconds: float | None = None
-    #: False: nobody renews the lease while the handler runs.
+    #: False: the lease is not renewed while the handler runs.
     heartbeat: bool = True
-    #: Nobody said how long, and nobody renews.
+    #: No length was given, and no heartbeat renews it.
     is_learned: bool = False
 
 
@@ -39,7 +39,7 @@ def beat_again(interval_seconds: float) -> float:
 
 
 def beat_again_within(lease_seconds: float, left_seconds: float) -> float:
-    """The same for a lease of which so much is left: sooner towards its end, so that many tries are made before it.
+    """The same for a lease with so much time left: sooner towards its end, so that many tries are made before it.
 
     What was lent for less than it needs has an interval longer than what is left.
     """
@@ -52,10 +52,10 @@ LATEST_FIRST_BEAT = 2.0 / 3.0
 
 
 def first_beat(lease_seconds: float, usual_seconds: float | None) -> float:
-    """When the first beat is due, in seconds from the lease.
+    """Return when the first beat is due, in seconds from the lease.
 
     At a third of it, as all others; later, at two thirds, only if 99 of 100 runs (`usual_seconds`) are over by then but
-    not by a third: those would need no beat at all. A run that goes on is renewed all the same. It has a third of the
+    not by a third: those would need no beat at all. A run that goes on is renewed anyway. It has a third of the
     lease for its tries instead of two: only a worker that is cut off for longer, just then, can lose by it.
     """
     usual, latest = lease_seconds / BEATS_PER_LEASE, lease_seconds * LATEST_FIRST_BEAT

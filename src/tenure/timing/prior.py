@@ -17,14 +17,14 @@ class Estimate(msgspec.Struct, frozen=True):
 
 
 class Prior(msgspec.Struct, frozen=True):
-    """What is believed beforehand."""
+    """The expectation before the first run."""
 
     profile: Profile | SizeTable | None = None
     #: What the profile is called, for people.
     name: str = ""
 
     def estimate(self, size: float | None = None) -> Estimate | None:
-        """What a run of that size takes. None: nobody can say."""
+        """Estimate the duration of a run of that size. None: unknown."""
         match self.profile:
             case Profile(typical=typical):
                 return Estimate(typical, f"profile {self.name}" if self.name else "its profile")
@@ -37,7 +37,7 @@ NO_PRIOR = Prior()
 
 
 def says(prior: Prior) -> str | None:
-    """What is expected, in words. None: there is no profile."""
+    """Describe the expectation in words. None: there is no profile."""
     match prior.profile:
         case Profile(p1=fast, typical=typical, worst=slow):
             return f"{duration(typical)} typical, {fast:g} to {duration(slow)}"
@@ -53,7 +53,7 @@ def known_profiles() -> list[str]:
 
 
 def prior_for(profile: str | Profile | SizeTable | None, task: str) -> Prior:
-    """Of what a task says about itself; without a word, the profile of its own name, if there is one."""
+    """Find the prior in a task's options; without any, the profile of its own name, if there is one."""
     if isinstance(profile, Profile | SizeTable):
         return Prior(profile)
     name = task if profile is None else profile

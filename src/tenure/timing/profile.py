@@ -1,4 +1,4 @@
-"""How long work takes before anybody has measured it: profiles of services, and of files by their size.
+"""Expected durations before any was measured: profiles of services, and of files by their size.
 
 Data, to be overridden by your own. Seconds everywhere. `timing/margin.py` makes a lease of them.
 """
@@ -12,7 +12,7 @@ from tenure.errors import BadArgument
 
 
 class Profile(msgspec.Struct, frozen=True):
-    """What one service takes for a message."""
+    """The expected duration of one service's messages."""
 
     #: One in a hundred is as fast.
     p1: float
@@ -33,7 +33,7 @@ _MIB = 1 << 20
 
 
 class SizeEstimate(msgspec.Struct, frozen=True):
-    """What a file of that size takes, and the lease to begin with where nobody renews it."""
+    """The expected duration of a file of that size, and the first lease where no heartbeat renews it."""
 
     size_bytes: float
     seconds: float
@@ -71,12 +71,12 @@ def estimate_for_size(size_bytes: float, rows: Sequence[SizeEstimate] = SIZE_EST
 
 
 class SizeTable(msgspec.Struct, frozen=True):
-    """What files take by their size, in rows that grow."""
+    """Expected durations of files by size, in rows that grow."""
 
     rows: tuple[SizeEstimate, ...] = SIZE_ESTIMATES
 
     def seconds_for(self, size_bytes: float) -> float:
-        """What a file of that size takes."""
+        """Return the expected duration of a file of that size."""
         return estimate_for_size(size_bytes, self.rows).seconds
 
 

@@ -1,12 +1,12 @@
-"""Scaling: how many workers a queue needs, from what lies in it and how long its runs take.
+"""Scaling: how many workers a queue needs, from its messages and how long its runs take.
 
-The backlog is what waits, what is due soon *and what runs*. Who looks at what waits alone (visible-only scaling, the
-usual rule on cloud queues) sees an empty queue while every worker is busy, stops them, and the messages that they held
+The backlog is what waits, what is due soon *and what runs*. A count of waiting messages alone (visible-only scaling,
+the usual rule on cloud queues) is zero while every worker is busy. It stops them, and the messages that they held
 come back and are run again; `visible_only` is that rule, for comparison.
 
     work      (ready + due) × mean + leased × mean       a run that goes on may have just begun
     time      target age, less q99 over the mean         room for one slow run before the last one; half of it at most
-    slots     work ÷ time, at most one for each message
+    slots     work ÷ time, at most one for each message, and no more than the queue's limit lets run at once
     workers   slots ÷ slots a worker, within the bounds
 
 Fewer workers are advised slowly: never fewer than what runs needs, and not within the cooldown. Pure; moments and the
@@ -18,6 +18,7 @@ import math
 import msgspec
 
 from tenure.errors import BadArgument
+from tenure.limit import Limit
 from tenure.timing.why import duration
 from tenure.timing.wording import counted
 
@@ -26,7 +27,7 @@ _DUST = 1e-9
 
 
 class Backlog(msgspec.Struct, frozen=True, kw_only=True):
-    """What lies in a queue. None: the broker cannot say."""
+    """The messages in a queue. None: the broker cannot say."""
 
     ready: int | None
     leased: int | None
@@ -35,7 +36,7 @@ class Backlog(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Pace(msgspec.Struct, frozen=True):
-    """How long a message keeps a slot busy, by so many runs, failed ones too; or by a profile, before the first run."""
+    """How long a message keeps a slot busy: measured over runs, failed ones too, or from a profile at first."""
 
     mean_seconds: float
     #: 99 of 100 stay within it.
@@ -46,24 +47,26 @@ class Pace(msgspec.Struct, frozen=True):
 
     @property
     def evidence(self) -> str:
-        """Where the figures come from, in words."""
+        """Describe in words where the figures come from."""
         if self.source:
             return f"by {self.source}, no run was measured yet"
         return f"q99 {duration(self.tail_seconds)}, {self.runs:,} runs"
 
 
 class ScalingRules(msgspec.Struct, frozen=True, kw_only=True):
-    """What is wanted. Checked when it is made."""
+    """Limits and targets of scaling, checked when they are made."""
 
-    #: Whatever lies there now shall have begun within so long.
+    #: Target: everything that waits now has begun within this time.
     target_age_seconds: float = 60.0
     #: Messages that one worker runs at once.
     slots: int = 10
     minimum: int = 0
     #: None: as many as it takes.
     maximum: int | None = None
-    #: After workers were added, none is taken away for so long.
+    #: After workers were added, none is taken away for this long.
     cooldown_seconds: float = 300.0
+    #: How many messages of the queue may run at once, and start in a second, over all workers.
+    limit: Limit = Limit()
 
     def __post_init__(self) -> None:
         """Refuse rules that nothing can meet."""
@@ -76,7 +79,7 @@ class ScalingRules(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Scale(msgspec.Struct, frozen=True):
-    """How many workers, and why. None: the broker does not say how much there is to do."""
+    """The number of workers and the reason. None: the broker does not count its messages."""
 
     workers: int | None
     why: str
@@ -92,16 +95,20 @@ class Comparison(msgspec.Struct, frozen=True):
 
 
 def desired_workers(
-    backlog: Backlog, pace: Pace | None, rules: ScalingRules, *,
-    current: int | None = None, since_added_seconds: float = math.inf,
-) -> Scale:  # fmt: skip
-    """How many workers the queue needs now; `pace` None: no run was measured yet, and there is no profile.
+    backlog: Backlog,
+    pace: Pace | None,
+    rules: ScalingRules,
+    *,
+    current: int | None = None,
+    since_added_seconds: float = math.inf,
+) -> Scale:
+    """Return how many workers the queue needs now; `pace` None: no run was measured, and there is no profile.
 
     `current` is how many there are (None: unknown), `since_added_seconds` how long ago the last ones were added.
     """
     if backlog.ready is None or backlog.leased is None:
         unknown = "ready" if backlog.ready is None else "leased"
-        return Scale(None, f"the broker does not say how many are {unknown}, so nobody can know")
+        return Scale(None, f"the broker does not say how many are {unknown}, so it cannot be calculated")
     waiting, running = backlog.ready + (backlog.due or 0), backlog.leased
     needed, why = _for_backlog(waiting, running, pace, rules)
     busy = _workers(running, rules)
@@ -113,21 +120,29 @@ def desired_workers(
 
 
 def visible_only(
-    backlog: Backlog, pace: Pace | None, rules: ScalingRules, *,
-    current: int | None = None, since_added_seconds: float = math.inf,
-) -> Scale:  # fmt: skip
+    backlog: Backlog,
+    pace: Pace | None,
+    rules: ScalingRules,
+    *,
+    current: int | None = None,
+    since_added_seconds: float = math.inf,
+) -> Scale:
     """The usual rule, which looks at what waits and forgets what runs. For comparison only."""
     if backlog.ready is None:
-        return Scale(None, "the broker does not say how many are ready, so nobody can know")
+        return Scale(None, "the broker does not say how many are ready, so it cannot be calculated")
     needed, why = _for_backlog(backlog.ready, 0, pace, rules)
     return _cooled(*_bounded(needed, why, rules), rules, current, since_added_seconds)
 
 
 def compare(
-    backlog: Backlog, pace: Pace | None, rules: ScalingRules, *,
-    current: int | None = None, since_added_seconds: float = math.inf,
-) -> Comparison:  # fmt: skip
-    """Both rules on the same queue, and how many running messages the usual one would interrupt."""
+    backlog: Backlog,
+    pace: Pace | None,
+    rules: ScalingRules,
+    *,
+    current: int | None = None,
+    since_added_seconds: float = math.inf,
+) -> Comparison:
+    """Apply both rules to the same queue, and count the running messages that the usual one would interrupt."""
     ours = desired_workers(backlog, pace, rules, current=current, since_added_seconds=since_added_seconds)
     usual = visible_only(backlog, pace, rules, current=current, since_added_seconds=since_added_seconds)
     if usual.workers is None or backlog.leased is None:
@@ -144,6 +159,17 @@ def slots_needed(waiting: int, running: int, pace: Pace, target_age_seconds: flo
     return min(messages, max(1, math.ceil(work / time - _DUST)))
 
 
+def usable_slots(limit: Limit, pace: Pace) -> int | None:
+    """How many slots the limit of a queue can keep busy. None: any number.
+
+    A rate keeps as many busy as start during one run; and a burst of one second's worth may start at once.
+    """
+    most = [] if limit.running is None else [limit.running]
+    if limit.per_second is not None:
+        most.append(max(1, math.ceil(limit.per_second * max(pace.mean_seconds, 1.0) - _DUST)))
+    return min(most, default=None)
+
+
 def _for_backlog(waiting: int, running: int, pace: Pace | None, rules: ScalingRules) -> tuple[int, str]:
     """Without bounds, and why."""
     if not waiting and not running:
@@ -153,10 +179,15 @@ def _for_backlog(waiting: int, running: int, pace: Pace | None, rules: ScalingRu
     )
     if pace is None:
         return max(1, _workers(running, rules)), f"{what}; no run was measured yet, and one worker finds out"
-    slots = slots_needed(waiting, running, pace, rules.target_age_seconds)
+    needed = slots_needed(waiting, running, pace, rules.target_age_seconds)
+    usable = usable_slots(rules.limit, pace)
+    slots = needed if usable is None else min(needed, usable)
     sums = f"{what} × {duration(pace.mean_seconds)} ({pace.evidence})"
     goal = f"within {duration(rules.target_age_seconds)}"
-    return _workers(slots, rules), f"{sums} {goal} need {counted(slots, 'slot')}, {rules.slots} a worker"
+    why = f"{sums} {goal} need {counted(needed, 'slot')}, {rules.slots} a worker"
+    if slots < needed:
+        why += f"; the queue's limit, {rules.limit}, can use {slots:,}"
+    return _workers(slots, rules), why
 
 
 def _workers(slots: int, rules: ScalingRules) -> int:
@@ -172,7 +203,7 @@ def _bounded(needed: int, why: str, rules: ScalingRules) -> tuple[int, str]:
 
 
 def _cooled(wanted: int, why: str, rules: ScalingRules, current: int | None, since_added_seconds: float) -> Scale:
-    """Not fewer so soon after there were more: what grew the backlog may come again."""
+    """Keep the number for some time after a rise: the cause of the backlog may return."""
     kept = min(wanted if current is None else current, math.inf if rules.maximum is None else rules.maximum)
     if kept <= wanted or since_added_seconds >= rules.cooldown_seconds:
         return Scale(wanted, why)

@@ -15,11 +15,11 @@ RELATIVE_ERROR = 0.01
 #: Each bucket's upper border over its lower one.
 GAMMA = (1.0 + RELATIVE_ERROR) / (1.0 - RELATIVE_ERROR)
 _BUCKETS_A_LOG = 1.0 / math.log(GAMMA)
-#: A bucket's upper border, times this, is what it stands for.
+#: A bucket's upper border, times this, is the value it represents.
 _MIDDLE = 2.0 / (1.0 + GAMMA)
 #: What is smaller counts as nothing.
 _LEAST = 1e-9
-#: Enough for values 17 orders of magnitude apart. Beyond, the smallest ones share a bucket: nobody asks for them.
+#: Enough for values 17 orders of magnitude apart. Beyond, the smallest ones share a bucket: they are never asked for.
 MOST_BUCKETS = 2048
 #: Of a sum: 0.99 of 100 values are 99, whatever floats make of it.
 _DUST = 1e-9
@@ -28,7 +28,7 @@ _log, _ceil = math.log, math.ceil
 
 
 class Sketch:
-    """Counts values that are not negative, and tells their quantiles."""
+    """Counts values that are not negative, and computes their quantiles."""
 
     __slots__ = ("_buckets", "_order", "_zeros", "count")
 
@@ -114,12 +114,12 @@ class Sketch:
         self._order = None
 
     def to_dict(self) -> dict[str, Any]:
-        """As plain data, for JSON."""
+        """Return the sketch as plain data, for JSON."""
         return {"zeros": self._zeros, "buckets": {str(key): weight for key, weight in sorted(self._buckets.items())}}
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Self:
-        """What `to_dict` wrote."""
+        """Read the data that `to_dict` wrote."""
         sketch = cls()
         sketch._zeros = float(data["zeros"])
         sketch._buckets.update({int(key): float(weight) for key, weight in data["buckets"].items()})
@@ -127,7 +127,7 @@ class Sketch:
         return sketch
 
     def __len__(self) -> int:
-        """How many buckets it takes."""
+        """Return the number of buckets."""
         return len(self._buckets)
 
     def _sorted(self) -> list[int]:

@@ -1,4 +1,4 @@
-"""What a tally says: the figures that one process counted, and how they are written, read and added up.
+"""The format of a tally: the figures that one process counted, and how they are written, read and added up.
 
 One `Series` counts what became of messages of one queue and task with one outcome. Durations and waits are kept in
 buckets, 16 from each power of two to the next: a quantile is right within 4 %, and two series are added by adding their
@@ -6,7 +6,8 @@ buckets. The number of a bucket is the upper half of the upper half of a double 
 its fraction), so a time is put into its bucket without computing a logarithm. Rows are msgpack of structs that only
 grow: a reader ignores fields that it does not know, and missing fields have a default.
 
-Pure. Written by `runtime/statistics.py` and `runtime/rollup.py`, stored as `tally.Tally`, read by `client/tallies.py`.
+Pure. Written by `runtime/background/statistics.py` and `runtime/background/rollup.py`, stored as `tally.Tally`, read by
+`client/tallies.py`.
 """
 
 import struct
@@ -19,15 +20,18 @@ import msgspec
 
 #: The version of a row. It rises only if old readers would misread it.
 VERSION = 1
-#: So many series are kept of one process in one row, or of all processes in one sum. The rest is added to `OTHER`.
+#: This many series are kept of one process in one row, or of all processes in one sum. The rest is added to `OTHER`.
 MOST_SERIES = 200
 #: The queue and task of what is beyond `MOST_SERIES`. A queue's name never contains `*`.
 OTHER = "*other"
+#: The queue of what is counted of processes and not of messages: the outcome is the kind of an event. Readers of
+#: messages leave it out.
+FACTS = "*facts"
 #: The nonce of rows that hold the depths of queues.
 DEPTH_NONCE = "depth"
-#: So many queues have a depth of their own in one row, the deepest ones; the rest is one sum.
+#: This many queues have a depth of their own in one row, the deepest ones; the rest is one sum.
 MOST_DEPTHS = 200
-#: A row is split from about so many bytes on: some stores limit the size of a value.
+#: A row is split from about this many bytes on: some stores limit the size of a value.
 ROW_BYTES = 32_768
 #: Deliveries are counted as 1, 2, 3, 4, and 5 or more.
 DELIVERIES = 5
@@ -53,12 +57,12 @@ FAILED = frozenset({RETRIED, DEAD})
 
 
 def store_seconds(snapshot_seconds: float) -> float:
-    """How often a process stores its figures, by `BrokerTraits.snapshot_seconds`: every 5 s, or 60 s in the cloud."""
+    """Return how often a process stores its figures: every 5 s, or 60 s in the cloud."""
     return 5.0 if snapshot_seconds <= 1.0 else 60.0
 
 
 class Series(msgspec.Struct, omit_defaults=True):
-    """What was counted of one queue, task and outcome."""
+    """The counts of one queue, task and outcome."""
 
     queue: str = msgspec.field(name="q")
     task: str = msgspec.field(name="t")
@@ -102,7 +106,7 @@ class Series(msgspec.Struct, omit_defaults=True):
             self.deliveries[place] += number
 
 
-class Row(msgspec.Struct, omit_defaults=True):
+class TallyRow(msgspec.Struct, omit_defaults=True):
     """What one tally holds: figures, or the depths of queues at one moment."""
 
     version: int = msgspec.field(name="v")
@@ -113,6 +117,10 @@ class Row(msgspec.Struct, omit_defaults=True):
     depths: dict[str, int] = msgspec.field(name="d", default_factory=dict)
     #: The sum of all queues beyond `MOST_DEPTHS`.
     depth_rest: int = msgspec.field(name="f", default=0)
+    #: Of them, those that ran (leased), by queue; queues without any are left out. None: an older Tenure wrote the row.
+    running: dict[str, int] | None = msgspec.field(name="r", default=None)
+    #: The sum of the queues that are not named in `depths`.
+    running_rest: int = msgspec.field(name="u", default=0)
 
 
 class _Packed(msgspec.Struct, omit_defaults=True):
@@ -123,7 +131,7 @@ class _Packed(msgspec.Struct, omit_defaults=True):
 
 
 _encoder = msgspec.msgpack.Encoder()
-_decoder = msgspec.msgpack.Decoder(Row)
+_decoder = msgspec.msgpack.Decoder(TallyRow)
 
 
 def encode(series: Iterable[Series]) -> list[bytes]:
@@ -143,25 +151,32 @@ def encode(series: Iterable[Series]) -> list[bytes]:
     return rows
 
 
-def encode_depths(at: float, depths: Mapping[str, int]) -> bytes:
-    """The depths of queues as the data of a row: the deepest ones, and the sum of the rest."""
+def encode_depths(at: float, depths: Mapping[str, int], running: Mapping[str, int] | None = None) -> bytes:
+    """The depths of queues as the data of a row: the deepest ones, and the sum of the rest.
+
+    `running`: how many of them run. None: not known.
+    """
     deepest = sorted(((queue, depth) for queue, depth in depths.items() if depth), key=lambda pair: -pair[1])
     rest = sum(depth for _, depth in deepest[MOST_DEPTHS:])
-    row = Row(VERSION, depths_at=at, depths=dict(deepest[:MOST_DEPTHS]), depth_rest=rest)
+    named = dict(deepest[:MOST_DEPTHS])
+    row = TallyRow(VERSION, depths_at=at, depths=named, depth_rest=rest)
+    if running is not None:
+        row.running = {queue: number for queue, number in running.items() if number and queue in named}
+        row.running_rest = sum(number for queue, number in running.items() if queue not in named)
     return _encoder.encode(row)
 
 
-def encode_row(row: Row) -> bytes:
+def encode_row(row: TallyRow) -> bytes:
     """A row as it is."""
     return _encoder.encode(row)
 
 
 def empty() -> bytes:
     """The data of a row that says nothing: it replaces one that is not needed any more."""
-    return _encoder.encode(Row(VERSION))
+    return _encoder.encode(TallyRow(VERSION))
 
 
-def decode(data: bytes) -> Row | None:
+def decode(data: bytes) -> TallyRow | None:
     """What a row says. None: a newer Tenure wrote it in a way that we cannot read."""
     try:
         row = _decoder.decode(data)
@@ -184,7 +199,7 @@ class Sum:
             self.of(one.queue, one.task, one.outcome).add(one)
 
     def of(self, queue: str, task: str, outcome: str) -> Series:
-        """Where to count these."""
+        """Return the series of a queue, task and outcome; if there are too many, the one for all others."""
         found = self.series.get((queue, task, outcome))
         if found is None:
             if len(self.series) >= self._most:
@@ -195,7 +210,7 @@ class Sum:
         return found
 
     def largest(self, most: int = MOST_SERIES) -> list[Series]:
-        """Those that count the most messages, in the order of their names; the rest is added to `OTHER`."""
+        """Keep the series that count the most messages, sorted by name; add the rest to `OTHER`."""
         rest = sorted(self.series.values(), key=lambda one: (-one.count, one.queue, one.task, one.outcome))
         found = Sum(most)
         found.add(rest)
@@ -217,7 +232,7 @@ def count_times(buckets: dict[int, int], seconds: "array[float]") -> None:
 
 
 def bucket_of(seconds: float) -> int:
-    """The bucket in which so many seconds are counted."""
+    """The bucket in which this many seconds are counted."""
     (bucket,) = Counter(memoryview(array("d", [max(seconds, LEAST_SECONDS)])).cast("B").cast("H")[_TOP::4])
     return bucket
 

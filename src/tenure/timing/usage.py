@@ -1,4 +1,4 @@
-"""What a lease that nobody renews is used for, by service: what is typical, the lease, how much of it, what is left.
+"""How leases without a heartbeat are used, by service: the typical run, the lease, the part used, what is left.
 
 The documented table (seconds):
 
@@ -31,7 +31,7 @@ class Usage(msgspec.Struct, frozen=True):
 
 
 def usage_of(seconds: float, *, floor: float = FLOOR_SECONDS, ceiling: float = math.inf) -> Usage:
-    """Of work that typically takes `seconds`."""
+    """Compute the lease usage of work that typically takes `seconds`."""
     lease = lease_seconds_for(seconds, floor=floor, ceiling=ceiling)
     return Usage(seconds, lease, 100.0 * utilization(lease, seconds), lease - seconds)
 
@@ -39,5 +39,5 @@ def usage_of(seconds: float, *, floor: float = FLOOR_SECONDS, ceiling: float = m
 def usages(
     profiles: Mapping[str, Profile] = PROFILES, *, floor: float = FLOOR_SECONDS, ceiling: float = math.inf
 ) -> dict[str, Usage]:
-    """Of every service, by name."""
+    """Compute the lease usage of every service, by name."""
     return {name: usage_of(profile.typical, floor=floor, ceiling=ceiling) for name, profile in profiles.items()}

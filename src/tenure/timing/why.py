@@ -1,6 +1,6 @@
 """Why a lease is as long as it is, in one sentence: `72 s: q99 41 s of 1,240 runs × 1.75, size 2.1 GB`.
 
-The parts are kept with the number, the sentence is made when somebody asks: a lease is chosen for every message, and
+The parts are kept with the number, the sentence is made on demand: a lease is chosen for every message, and
 hardly ever explained. Pure.
 """
 
@@ -8,7 +8,7 @@ import math
 
 import msgspec
 
-#: Seconds, from which on parts of them are not told.
+#: From this many seconds on, fractions are not shown.
 _WHOLE_FROM = 10.0
 _MILLISECOND = 0.001
 _BINARY = ((2.0**30, "GiB"), (2.0**20, "MiB"))
@@ -16,10 +16,10 @@ _DECIMAL = ((1e12, "TB"), (1e9, "GB"), (1e6, "MB"), (1e3, "kB"))
 
 
 class Why(msgspec.Struct, frozen=True, gc=False):
-    """What a lease was made of. None: that part was not there."""
+    """The parts that a lease was made of. None: there was no such part."""
 
     margin: float
-    #: What 99 of 100 runs stay within, and how many runs tell so.
+    #: What 99 of 100 runs stay within, and from how many runs.
     q99: float | None = None
     runs: int = 0
     #: What was believed beforehand, and by what.
@@ -35,7 +35,7 @@ class Why(msgspec.Struct, frozen=True, gc=False):
     doubted: float | None = None
 
     def sentence(self, seconds: float, size: float | None = None) -> str:
-        """In words."""
+        """Explain the lease in words."""
         text = self._evidence()
         if size is not None:
             text += f", size {amount(size)}"
@@ -61,7 +61,7 @@ class Why(msgspec.Struct, frozen=True, gc=False):
         return f"{known}{' and ' if believed else ''}{believed}{doubt} × {self.margin:g}"
 
     def _made(self) -> float | None:
-        """What the parts come to, where they are as simple as that."""
+        """Return the product of the parts, where they are as simple as that."""
         if self.default is not None:
             return self.default * self.caution
         if self.q99 is None:
@@ -70,7 +70,7 @@ class Why(msgspec.Struct, frozen=True, gc=False):
 
 
 def duration(seconds: float) -> str:
-    """For people: `1,240 s`, `41 s`, `4.2 s`, `0.25 s`, `<1 ms`."""
+    """Format seconds for people: `1,240 s`, `41 s`, `4.2 s`, `0.25 s`, `<1 ms`."""
     if 0 < seconds < _MILLISECOND:
         return "<1 ms"
     if seconds >= _WHOLE_FROM or seconds == int(seconds):
@@ -79,9 +79,9 @@ def duration(seconds: float) -> str:
 
 
 def amount(size: float) -> str:
-    """For people: `2.1 GB`; below a thousand as it is.
+    """Format a number of bytes for people: `2.1 GB`; below a thousand as it is.
 
-    What is a round number of MiB or GiB was written as one, and is told as one: `2 GiB` rather than `2.15 GB`.
+    What is a round number of MiB or GiB was written as one, and is shown as one: `2 GiB` rather than `2.15 GB`.
     """
     for unit, name in _BINARY:
         if size >= unit and size / unit == float(f"{size / unit:.3g}"):

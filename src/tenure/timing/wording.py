@@ -1,10 +1,10 @@
-"""Rates and counts in the words in which advice is told; seconds are told by `why.py`. Pure."""
+"""Rates and counts in the words of advice; seconds are worded by `why.py`. Pure."""
 
-from tenure.plural import plural
+from tenure.text.plural import plural
 
 
 def percent(part: float) -> str:
-    """A rate for people."""
+    """Format a rate for people."""
     hundred = 100.0 * part
     return f"{hundred:.1f} %" if hundred >= 0.1 else f"{hundred:.2g} %"  # noqa: PLR2004 - below, digits count
 

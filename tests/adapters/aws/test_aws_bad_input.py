@@ -12,10 +12,9 @@ from tests.servers.proxy_http import HttpProxy
 
 from tenure import Tenure
 from tenure.adapters import aws
-from tenure.adapters.aws.faults import LoginRefused, PermissionMissing
 from tenure.adapters.aws.naming import physical
 from tenure.clock import SYSTEM_CLOCK
-from tenure.errors import BadTask, BrokerUnavailable, TenureError
+from tenure.errors import BadTask, BrokerUnavailable, LoginRefused, PermissionMissing, TenureError
 from tenure.lease import LeaseRequest
 
 REGION = "eu-west-1"
@@ -134,7 +133,7 @@ async def test_a_max_hold_over_eleven_and_a_half_hours_refuses_to_start() -> Non
 
     async with app:
         worker = app.worker()
-        with pytest.raises(BadTask, match=r"max_hold of 'long' is 41401 s; .* over 41400 s"):
+        with pytest.raises(BadTask, match=r"max_hold of 'long' is 41401 s; .* longer than 41400 s"):
             await worker.start()
         leases = await app.broker.lease(LeaseRequest("x/1", "r", (app.queue,), 1, 30.0))
         assert leases == []

@@ -1,4 +1,4 @@
-"""S3 as a cloakroom: lost replies, throttling, missing rights, and a worker over SQS that uses it."""
+"""S3 as a blob store: lost replies, throttling, missing rights, and a worker over SQS that uses it."""
 
 import os
 from collections.abc import Callable, Iterator
@@ -9,10 +9,9 @@ from tests.servers.proxy_http import Call, HttpProxy
 from tests.servers.server import free_port
 
 from tenure import Tenure, assembly
-from tenure.adapters.aws.faults import PermissionMissing
-from tenure.cloakroom import Cloakroom
+from tenure.blobs import BlobStore
 from tenure.clock import SYSTEM_CLOCK
-from tenure.errors import BodyTooLarge, BrokerError, BrokerUnavailable, StoreMissing
+from tenure.errors import BodyTooLarge, BrokerError, BrokerUnavailable, PermissionMissing, StoreMissing
 
 pytestmark = pytest.mark.real_time
 
@@ -28,8 +27,8 @@ def _url(endpoint: str, *, create: bool = True, bucket: str = "") -> str:
     return f"s3://{bucket or f't{os.urandom(6).hex()}'}/x?region=eu-west-1&endpoint={endpoint}&create={made}"
 
 
-def _room(endpoint: str, *, create: bool = True) -> Cloakroom:
-    return assembly.cloakroom(_url(endpoint, create=create), clock=SYSTEM_CLOCK)
+def _room(endpoint: str, *, create: bool = True) -> BlobStore:
+    return assembly.blob_store(_url(endpoint, create=create), clock=SYSTEM_CLOCK)
 
 
 @pytest.fixture
@@ -178,7 +177,7 @@ async def test_over_sqs_what_a_queue_does_not_take_goes_to_s3() -> None:
     assert results == [10, 400_000, 3_000_000]
     assert app._claim_check is not None
     await app._claim_check.open()
-    assert await app._claim_check.cloakroom.browse() == []
+    assert await app._claim_check.blob_store.browse() == []
     await app._claim_check.close()
 
 

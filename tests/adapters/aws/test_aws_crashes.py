@@ -71,11 +71,12 @@ async def _points(house: ProxiedHarness, begin: Callable[[int], Awaitable[Any]],
 @pytest.mark.parametrize(
     ("act", "ends"),
     [
-        (_nack, {MessageState.READY}), (_give_back, {MessageState.READY}),
+        (_nack, {MessageState.READY}),
+        (_give_back, {MessageState.READY}),
         (_dead_letter, {MessageState.READY, MessageState.DEAD}),
         (_complete, {MessageState.READY, MessageState.COMPLETED}),
     ],
-)  # fmt: skip
+)
 async def test_whoever_dies_while_it_settles_loses_nothing(
     house: ProxiedHarness, act: Act, ends: set[MessageState]
 ) -> None:
@@ -116,6 +117,39 @@ async def test_whoever_dies_while_it_redrives_loses_nothing(house: ProxiedHarnes
         assert [one.id for one in found] == [lease.id], number
         assert decode(found[0].envelope).generation == 1
         assert await house.browse(lease.queue, MessageState.DEAD) == []
+
+
+@pytest.mark.parametrize("is_retry", [False, True])
+async def test_whoever_dies_while_it_promotes_leaves_the_rest_to_the_next_promotion(
+    house: ProxiedHarness, is_retry: bool
+) -> None:
+    async def begin(number: int) -> Any:
+        if not is_retry:
+            return await house.put(queue=f"queue-{number}", delay_seconds=600.0)
+        lease = await house.leased(house.stranger(), queue=f"queue-{number}")
+        await house.broker.nack([Nack(lease, 600.0, BROKEN)])
+        return lease
+
+    met = set()
+    async for number, one in _points(house, begin, lambda one: house.broker.promote([one.id])):
+        (again,) = await house.broker.promote([one.id])
+        met.add(again.was)
+        (lease,) = await house.lease_all(house.stranger(), queues=(one.queue,))
+        assert lease.id == one.id, number
+        await house.complete(lease)
+    assert met == {MessageState.DELAYED, MessageState.READY}
+
+
+async def test_whoever_dies_after_a_promotion_began_has_only_left_it_for_its_time(house: ProxiedHarness) -> None:
+    """Nobody promotes it again: the queue's own timer shows it."""
+
+    async def begin(number: int) -> Any:
+        return await house.put(queue=f"queue-{number}", delay_seconds=60.0)
+
+    async for number, message in _points(house, begin, lambda one: house.broker.promote([one.id])):
+        await house.advance(61.0)
+        found = await house.lease_all(house.stranger(), queues=(message.queue,))
+        assert [one.id for one in found] == [message.id], number
 
 
 async def test_whoever_dies_while_it_sends_may_send_again_and_there_is_one(house: ProxiedHarness) -> None:

@@ -12,11 +12,11 @@ from tests.adapters.aws.house import ProxiedHarness, asks
 from tests.servers.proxy_http import Act, Call
 
 from tenure.adapters.aws.faults import translate
-from tenure.context import Context
 from tenure.errors import BrokerUnavailable
 from tenure.lease import LeaseState
 from tenure.message import Counters, MessageState
 from tenure.settlement import Ack, Nack, Outcome
+from tenure.tasks.context import Context
 from tenure.testing.harness import BROKEN
 from tenure.testing.workers import Stage
 

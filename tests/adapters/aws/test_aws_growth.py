@@ -14,13 +14,13 @@ from tenure.adapters.aws.journal import AwsJournal
 from tenure.adapters.aws.store import Store
 from tenure.broker import SweepRequest
 from tenure.claim import ClaimRequest, Fresh, Scope, Seal
-from tenure.context import Context
 from tenure.event import Event, EventKind
 from tenure.lease import LeaseRequest, LeaseState
 from tenure.message import MessageState, Outgoing
 from tenure.owner import Owner
 from tenure.settlement import Ack
 from tenure.table import Write
+from tenure.tasks.context import Context
 from tenure.testing.workers import Stage
 from tenure.verdict import Retry
 

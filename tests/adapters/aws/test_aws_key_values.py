@@ -8,7 +8,7 @@ from tests.adapters.aws.house import ProxiedHarness, asks
 from tests.conformance.aws_harness import LocalStateHarness
 
 from tenure.notice import Pause, Post, PostKind
-from tenure.table import Place, Write
+from tenure.table import RowKey, Write
 
 POST = Post(kind=PostKind.PAUSED_SCHEDULE, name="nightly", at=1.0)
 
@@ -55,13 +55,13 @@ async def test_a_look_at_the_board_is_one_reading_of_one_row(local: Any) -> None
     table.get = counted
     notices = await board.read()
     assert (notices.paused, notices.posts) == ((Pause("mail", 1.0),), (POST,))
-    assert asked == [[Place("board", "board")]]
+    assert asked == [[RowKey("board", "board")]]
 
 
 async def test_posts_of_kinds_that_a_newer_version_knows_survive(local: Any) -> None:
     board, table = local.state.board, local.state._store.table
     await board.post(POST)
-    place = Place("board", "board")
+    place = RowKey("board", "board")
     (row,) = await table.get([place])
     said = msgspec.json.decode(row.text)
     said["posts"].append({"kind": "profile", "name": "m", "at": 1.0})

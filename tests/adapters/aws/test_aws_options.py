@@ -10,11 +10,10 @@ from tests.conformance.aws_harness import DynamoHarness
 from tests.servers.proxy_http import HttpProxy
 
 from tenure.adapters import aws
-from tenure.adapters.aws.faults import LoginRefused, PermissionMissing
 from tenure.adapters.aws.naming import physical
 from tenure.assembly import connect
 from tenure.clock import SYSTEM_CLOCK
-from tenure.errors import BadURL, BrokerUnavailable, StoreMissing
+from tenure.errors import BadURL, BrokerUnavailable, LoginRefused, PermissionMissing, StoreMissing
 
 
 def _read(url: str) -> aws.Options:
@@ -137,7 +136,7 @@ async def test_a_table_that_would_never_forget_is_told(caplog: pytest.LogCapture
         TableName=options.table, TimeToLiveSpecification={"Enabled": False, "AttributeName": "forget"}
     )
     await _open(options)
-    assert "switch its time to live on, with the attribute 'forget'" in caplog.text
+    assert "enable it on the attribute 'forget'" in caplog.text
 
 
 @pytest.mark.real_time
@@ -146,9 +145,10 @@ async def test_a_table_of_somebody_else_is_left_alone() -> None:
     options = harness._options
     client: Any = harness._dynamo()
     client.create_table(
-        TableName=options.table, BillingMode="PAY_PER_REQUEST",
+        TableName=options.table,
+        BillingMode="PAY_PER_REQUEST",
         AttributeDefinitions=[{"AttributeName": "id", "AttributeType": "S"}],
         KeySchema=[{"AttributeName": "id", "KeyType": "HASH"}],
-    )  # fmt: skip
+    )
     with pytest.raises(StoreMissing, match="is not Tenure's"):
         await _open(options)

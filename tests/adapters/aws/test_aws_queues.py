@@ -384,8 +384,10 @@ async def test_a_patient_redrive_policy_is_respected_and_told(
         await either.put()
         (finding,) = await either.broker.check([QUEUE])
     assert (finding.id, finding.severity, finding.subject) == (
-        "redrive_policy", Severity.WARNING, f"queue {either._name}-{QUEUE}"
-    )  # fmt: skip
+        "redrive_policy",
+        Severity.WARNING,
+        f"queue {either._name}-{QUEUE}",
+    )
     assert f"after 1000 receives SQS itself moves a message to queue '{either._name}-theirs'" in finding.evidence
     assert caplog.text.count("[redrive_policy]") == 1
     assert (await either.lease_one(either.stranger())).counters == Counters(deliveries=1)

@@ -14,12 +14,12 @@ from tenure.adapters.aws.desk import entry_place
 from tenure.adapters.aws.link import POLL_SECONDS
 from tenure.adapters.aws.memory_table import MemoryTable
 from tenure.claim import ClaimRequest, Fresh, Running, Scope, Seal, digest
-from tenure.context import Context
 from tenure.envelope import decode
 from tenure.errors import BrokerUnavailable
 from tenure.message import Counters, MessageState, Outgoing, Overrides
 from tenure.settlement import Ack, DeadLetter, GiveBack, Nack, Outcome
 from tenure.table import Write
+from tenure.tasks.context import Context
 from tenure.testing.harness import BROKEN
 from tenure.testing.workers import Stage
 
@@ -112,9 +112,11 @@ async def test_whoever_has_lost_a_message_to_another_process_is_told_so(dynamo: 
         (theirs,) = await other.lease(dynamo.request(dynamo.stranger()))
         assert theirs.id == lease.id
         word: Any = {
-            "ack": Ack(lease), "nack": Nack(lease, 0.0, BROKEN), "give_back": GiveBack(lease),
+            "ack": Ack(lease),
+            "nack": Nack(lease, 0.0, BROKEN),
+            "give_back": GiveBack(lease),
             "dead_letter": DeadLetter(lease, BROKEN),
-        }[verb]  # fmt: skip
+        }[verb]
         (settlement,) = await getattr(dynamo.broker, verb)([word])
         assert settlement.outcome is Outcome.TAKEN_OVER
         (settlement,) = await other.ack([Ack(theirs)])
@@ -347,8 +349,9 @@ async def test_of_deletes_that_were_partly_carried_out_none_stays_unknown(house:
         await house.state.ledger.seal([Seal(answer.token, b"1")])
     rule = house.proxy.rule(
         lambda call: asks("DeleteMessageBatch")(call) and b"-two" in call.body,
-        house.proxy.answer(400, BUSY, content_type=JSON), times=1,
-    )  # fmt: skip
+        house.proxy.answer(400, BUSY, content_type=JSON),
+        times=1,
+    )
     with pytest.raises(BrokerUnavailable) as raised:
         await house.broker.ack([Ack(lease, b"1") for lease in leases])
     assert (raised.value.outcome_unknown, rule.used) == (True, 1)

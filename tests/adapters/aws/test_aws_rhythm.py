@@ -45,7 +45,8 @@ class Sqs:
         try:
             while not self._here.get(spot) and (left := until - self.clock.monotonic()) > 0:
                 try:
-                    await asyncio.wait_for(self._came.wait(), left)
+                    async with asyncio.timeout(left):
+                        await self._came.wait()
                 except TimeoutError:
                     break
         finally:

@@ -10,9 +10,8 @@ from tests.adapters.aws.house import Once, ProxiedHarness, asks
 from tests.servers.proxy_http import Act, Call
 
 from tenure.adapters.aws.desk import claim_place
-from tenure.adapters.aws.faults import PermissionMissing
 from tenure.claim import ClaimRequest, Done, Fresh, Scope, Seal, digest
-from tenure.errors import BrokerUnavailable
+from tenure.errors import BrokerUnavailable, PermissionMissing
 from tenure.event import Event, EventKind
 from tenure.message import MessageState, Outgoing
 from tenure.settlement import DeadLetter, Nack, Outcome

@@ -14,9 +14,9 @@ from tests.adapters.aws.house import ProxiedHarness, asks
 
 from tenure.adapters.aws.link import Link
 from tenure.clock import SYSTEM_CLOCK
-from tenure.context import Context
 from tenure.errors import BrokerUnavailable
 from tenure.message import MessageState
+from tenure.tasks.context import Context
 from tenure.testing.harness import QUEUE
 from tenure.testing.workers import Stage
 

@@ -5,7 +5,7 @@ from tests.adapters.aws.house import ProxiedHarness, asks
 
 from tenure.broker import Sent
 from tenure.errors import BrokerUnavailable
-from tenure.unique import PATIENCE_SECONDS
+from tenure.rules.uniqueness import PATIENCE_SECONDS
 
 
 @pytest.fixture

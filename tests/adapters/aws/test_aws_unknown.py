@@ -6,9 +6,9 @@ import pytest
 from tests.adapters.aws.house import ProxiedHarness, asks
 from tests.servers.proxy_http import Call
 
-from tenure.context import Context
 from tenure.event import EventKind
 from tenure.message import MessageState
+from tenure.tasks.context import Context
 from tenure.testing.harness import QUEUE
 from tenure.testing.workers import Stage
 

@@ -9,11 +9,11 @@ from tests.conformance.aws_harness import DynamoHarness, FauxqsHarness
 
 from tenure.adapters.aws import wire
 from tenure.adapters.aws.wire import Attribute
-from tenure.call import Call
 from tenure.envelope import decode
 from tenure.foreign import Foreign
 from tenure.message import MessageState, Ticket
 from tenure.settlement import DeadLetter, Nack
+from tenure.tasks.call import Call
 from tenure.testing.harness import BROKEN, QUEUE
 from tenure.testing.workers import Stage
 

@@ -11,12 +11,11 @@ from tests.servers.azure import shared_azure
 
 from tenure.adapters import azure
 from tenure.adapters.azure import log
-from tenure.adapters.azure.faults import LoginRefused
 from tenure.adapters.azure.naming import POISON
 from tenure.claim import ClaimRequest, Fresh, Scope, Seal, digest
 from tenure.clock import SYSTEM_CLOCK
 from tenure.envelope import decode
-from tenure.errors import BadSetting, StoreMissing
+from tenure.errors import BadSetting, LoginRefused, StoreMissing
 from tenure.event import Event, EventKind
 from tenure.message import MessageState
 from tenure.settlement import Ack, DeadLetter, Outcome

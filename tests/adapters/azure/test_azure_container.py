@@ -1,4 +1,4 @@
-"""Blobs as a cloakroom: lost replies, throttling, a wrong key, and a worker over queues that uses it."""
+"""Blobs as a blob store: lost replies, throttling, a wrong key, and a worker over queues that uses it."""
 
 import os
 from collections.abc import Awaitable, Callable, Iterator
@@ -9,10 +9,9 @@ from tests.servers.azure import ACCOUNT, KEY, shared_azure
 from tests.servers.proxy_http import Call, HttpProxy
 
 from tenure import Tenure, assembly
-from tenure.adapters.azure.faults import LoginRefused
-from tenure.cloakroom import Cloakroom
+from tenure.blobs import BlobStore
 from tenure.clock import SYSTEM_CLOCK
-from tenure.errors import BodyTooLarge, BrokerUnavailable, StoreMissing
+from tenure.errors import BodyTooLarge, BrokerUnavailable, LoginRefused, StoreMissing
 
 pytestmark = pytest.mark.real_time
 
@@ -25,8 +24,8 @@ def _url(port: int | None = None, *, create: str = "yes", key: str = KEY) -> str
     return f"blob://{ACCOUNT}/{name}/x?key={quote(key, safe='')}&create={create}&blob_endpoint={endpoint}"
 
 
-def _room(port: int | None = None, *, create: str = "yes", key: str = KEY) -> Cloakroom:
-    return assembly.cloakroom(_url(port, create=create, key=key), clock=SYSTEM_CLOCK)
+def _room(port: int | None = None, *, create: str = "yes", key: str = KEY) -> BlobStore:
+    return assembly.blob_store(_url(port, create=create, key=key), clock=SYSTEM_CLOCK)
 
 
 @pytest.fixture
@@ -129,7 +128,7 @@ async def test_over_queues_what_they_do_not_take_goes_to_blobs() -> None:
     assert results == [10, 100_000, 3_000_000]
     assert app._claim_check is not None
     await app._claim_check.open()
-    assert await app._claim_check.cloakroom.browse() == []
+    assert await app._claim_check.blob_store.browse() == []
     await app._claim_check.close()
 
 

@@ -13,10 +13,9 @@ from tests.servers.proxy_http import HttpProxy
 
 from tenure import Tenure
 from tenure.adapters import azure
-from tenure.adapters.azure.faults import LoginRefused
 from tenure.assembly import connect
 from tenure.clock import SYSTEM_CLOCK
-from tenure.errors import BadSetting, BadURL, BrokerUnavailable, MissingExtra, StoreMissing
+from tenure.errors import BadSetting, BadURL, BrokerUnavailable, LoginRefused, MissingExtra, StoreMissing
 
 pytestmark = pytest.mark.real_time
 

@@ -65,7 +65,7 @@ def test_the_queue_that_has_waited_longest_is_asked_first(polling: Polling) -> N
 
 
 async def _idle(harness: WatchedHarness, queues: tuple[str, ...], seconds: float) -> float:
-    """Requests a second of a worker that has nothing to do, as `runtime/intake.py` asks."""
+    """Requests a second of a worker that has nothing to do, as `runtime/path/intake.py` asks."""
     for _ in range(2):  # at first it looks more often
         harness.requests.clear()
         end = harness.clock.monotonic() + seconds

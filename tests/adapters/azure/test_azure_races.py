@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import msgspec
 import pytest
 from tests.adapters.azure.test_azure_faults import RECEIVE, TOUCH, ProxiedHarness, harness, queue_proxy, table_proxy
 
@@ -163,4 +164,28 @@ async def test_the_fence_of_a_claim_rises_though_the_next_ones_clock_is_a_little
     (second,) = await state.ledger.claim([ClaimRequest(scope, "two", harness.stranger(), 30.0, "digest")])
     assert isinstance(second, Fresh)
     assert second.token.fence > first.token.fence
+    await broker.close()
+
+
+async def test_a_touch_that_need_not_hide_keeps_the_receipt_of_one_that_did(
+    harness: ProxiedHarness, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An operator gives the lease more time while its holder beats: the queue's newest receipt must be known."""
+    lease = await harness.leased(harness.stranger(), seconds=600.0)
+    broker, other = await _elsewhere(harness)
+    store, real = harness._store, harness._store.save
+    shown: list[str] = []
+
+    async def save(lives: Any, act: str = "replace") -> Any:
+        if not shown:
+            found = await broker.find(lease.id, lease.owner, lease.fence)
+            assert found is not None
+            await broker.touch([msgspec.structs.replace(found, seconds=1200.0)])
+            shown.append((await other.find(lease.id)).life.receipt)
+        return await real(lives, act)
+
+    monkeypatch.setattr(store, "save", save)
+    (touched,) = await harness.broker.touch([msgspec.structs.replace(lease, seconds=30.0)])
+    assert touched.state is LeaseState.HELD
+    assert [(await other.find(lease.id)).life.receipt] == shown
     await broker.close()

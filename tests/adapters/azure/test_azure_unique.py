@@ -12,7 +12,7 @@ from tests.servers.proxy_http import Call, HttpProxy
 from tenure.adapters import azure
 from tenure.broker import Sent
 from tenure.errors import BrokerUnavailable
-from tenure.unique import PATIENCE_SECONDS
+from tenure.rules.uniqueness import PATIENCE_SECONDS
 
 
 @pytest.fixture

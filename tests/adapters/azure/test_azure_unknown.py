@@ -12,9 +12,9 @@ from tests.servers.azure import shared_azure
 from tests.servers.proxy_http import Call, HttpProxy
 
 from tenure.adapters import azure
-from tenure.context import Context
 from tenure.event import EventKind
 from tenure.message import MessageState
+from tenure.tasks.context import Context
 from tenure.testing.harness import QUEUE
 from tenure.testing.workers import Stage
 

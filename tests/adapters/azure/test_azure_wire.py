@@ -11,11 +11,11 @@ from tests.conformance.azure_harness import AzureHarness
 from tenure.adapters.azure import posting, wire
 from tenure.adapters.azure.naming import POISON
 from tenure.adapters.azure.text import read as text_read
-from tenure.call import Call
 from tenure.envelope import decode, encode
 from tenure.foreign import Foreign
 from tenure.message import Message, MessageState, Ticket
 from tenure.settlement import Ack, DeadLetter, Nack, Outcome
+from tenure.tasks.call import Call
 from tenure.testing.harness import BROKEN, QUEUE
 from tenure.testing.workers import Stage
 

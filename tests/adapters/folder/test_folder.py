@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from tenure import assembly
-from tenure.adapters.folder import FolderCloakroom
+from tenure.adapters.folder import FolderBlobStore
 from tenure.clock import SYSTEM_CLOCK
 from tenure.errors import BrokerError, BrokerUnavailable, StoreMissing, StoreUnwritable
 
@@ -15,9 +15,9 @@ pytestmark = pytest.mark.real_time
 NAME = "mail/a.1"
 
 
-async def _opened(path: Path, options: str = "") -> FolderCloakroom:
-    room = assembly.cloakroom(f"file://{path}{options}", clock=SYSTEM_CLOCK)
-    assert isinstance(room, FolderCloakroom)
+async def _opened(path: Path, options: str = "") -> FolderBlobStore:
+    room = assembly.blob_store(f"file://{path}{options}", clock=SYSTEM_CLOCK)
+    assert isinstance(room, FolderBlobStore)
     await room.open()
     return room
 
@@ -60,7 +60,7 @@ async def test_what_is_coming_is_not_there_yet_and_is_cleared_away_after_a_day(t
 async def test_no_name_leads_out_of_the_folder(tmp_path: Path, name: str) -> None:
     room = await _opened(tmp_path / "in")
     for act in (room.fetch([name]), room.discard([name]), room.leave([(name, b"1")])):
-        with pytest.raises(BrokerError, match="is no name for a body"):
+        with pytest.raises(BrokerError, match="is not a valid name for a body"):
             await act
 
 

@@ -88,7 +88,8 @@ async def test_a_send_from_another_thread_wakes_a_waiter() -> None:
     await asyncio.sleep(0.05)
     thread = threading.Thread(target=lambda: asyncio.run(put(broker, "a")))
     thread.start()
-    await asyncio.wait_for(waiter, 30.0)
+    async with asyncio.timeout(30.0):
+        await waiter
     thread.join()
     assert (await take(broker)).id == "a"
 

@@ -10,6 +10,8 @@ from tests.adapters.redis.showing import shown_in
 from tests.conformance.redis_harness import RedisHarness
 
 from tenure.act import Act as Recorded
+from tenure.announcement import RESULT_LIMIT
+from tenure.broker import Refused
 from tenure.claim import ClaimRequest, Fresh, Scope, Seal, Token, digest
 from tenure.envelope import decode
 from tenure.event import Event, EventKind
@@ -23,6 +25,7 @@ from tenure.tally import Tally
 from tenure.testing.harness import BROKEN, QUEUE
 
 OTHER = "letters"
+TARGETS = ("webhook:orders",)
 
 #: What a key holds, as a value that can be compared, whether it goes away by itself, and how it is put back.
 Snapshot = dict[bytes, tuple[object, bool, bytes]]
@@ -83,8 +86,11 @@ class House:
         await self.broker.ack([Ack(await self._leased("completed", owner, key="done"), b"1")])
         await self._put("cancelled")
         await self.broker.cancel([self.message["cancelled"].id])
-        for name in ("dead", "dead keyed"):
-            lease = await self._leased(name, owner, key=name if "keyed" in name else None)
+        lease = await self._leased("announced", owner, announce=TARGETS)
+        await self.broker.ack([Ack(lease, b"9" * (RESULT_LIMIT + 1))])
+        for name in ("dead", "dead keyed", "dead announced"):
+            key, announce = name if "keyed" in name else None, TARGETS if "announced" in name else ()
+            lease = await self._leased(name, owner, key=key, announce=announce)
             await self.broker.dead_letter([DeadLetter(lease, BROKEN)])
 
     async def _hold(self) -> None:
@@ -96,12 +102,15 @@ class House:
         await self._leased("held unique", owner, unique="once")
         await self._leased("held limited", owner, overrides=Overrides(lease_seconds=90.0, max_attempts=9))
         await self._leased("held high", owner, priority=9)
-        await self._claim("held keyed", await self._leased("held keyed", owner, key="key"))
+        await self._leased("held asking", owner, announce=TARGETS)
+        await self._claim("held keyed", await self._leased("held keyed", owner, key="key", announce=TARGETS))
         await self._leased("held elsewhere", owner, queue=OTHER)
         await self._leased("held by another", self.owner["other"])
         await self.broker.touch([self.lease["held"], self.lease["held before"]])
         await self._leased("lapsing", "client/1", seconds=1.0)
-        await self._leased("lapsing for good", "client/1", seconds=1.0, overrides=Overrides(max_attempts=1))
+        await self._leased(
+            "lapsing for good", "client/1", seconds=1.0, overrides=Overrides(max_attempts=1), announce=TARGETS
+        )
 
     async def _claim(self, name: str, lease: Lease) -> None:
         (answer,) = await self.state.ledger.claim([self.claim_of(lease)])
@@ -122,6 +131,7 @@ class House:
         await self._put("ready")
         await self._put("ready high", priority=9)
         await self._put("ready low", priority=1)
+        await self._put("ready asking", announce=TARGETS)
         await self._put("ready keyed", key="waits")
         await self._put("ready unique", unique="waits")
         await self._put("ready elsewhere", queue=OTHER)
@@ -144,16 +154,12 @@ class House:
             if key in groups:
                 # When its reader was last there, and other things that only tell, do not count.
                 values[number] = values[number], [group["last-delivered-id"] for group in groups[key]]
-        return {
-            key: (value, end > 0, dump) for key, value, end, dump in zip(keys, values, ends, dumps, strict=True)
-        }  # fmt: skip
+        return {key: (value, end > 0, dump) for key, value, end, dump in zip(keys, values, ends, dumps, strict=True)}
 
     def restore(self, snapshot: Snapshot) -> None:
         """As it was."""
         self._ask([("DEL", key) for key in self.keys()])
-        self._ask([
-            ("RESTORE", key, 1_000_000 if ends else 0, dumped) for key, (_, ends, dumped) in snapshot.items()
-        ])  # fmt: skip
+        self._ask([("RESTORE", key, 1_000_000 if ends else 0, dumped) for key, (_, ends, dumped) in snapshot.items()])
 
     def _ask(self, commands: Sequence[tuple[Any, ...]]) -> list[Any]:
         with self.raw.pipeline(transaction=False) as pipeline:
@@ -196,6 +202,7 @@ async def _send_special(house: House) -> Any:
         Outgoing(harness.message(id="new-5", key="waits", body={"n": "ready keyed"})),
         Outgoing(harness.message(id="new-6", unique="waits")), Outgoing(harness.message(id="new-7", key="waits")),
         Outgoing(harness.message(id="new-8", priority=3, overrides=Overrides(max_attempts=1))),
+        Outgoing(harness.message(id="new-9", announce=TARGETS)),
     ]  # fmt: skip
     return await house.broker.send(batch)
 
@@ -228,6 +235,15 @@ async def _ack_and_hand_off(house: House) -> Any:
     return await house.broker.ack(batch)
 
 
+async def _put_aside(house: House) -> None:
+    refused = [house.harness.message(id="new-1"), house.harness.message(id="new-2", announce=TARGETS)]
+    await house.broker.put_aside([Refused(one, BROKEN) for one in refused])
+
+
+async def _announced(house: House) -> None:
+    await house.broker.announced(await house.broker.announcements())
+
+
 async def _put_document(house: House) -> bool:
     expires_at = house.state.wall() + 60.0
     return await house.state.key_values.put("token", "new", b"{}", expect=None, expires_at=expires_at) is not None
@@ -241,6 +257,8 @@ async def _sweep(house: House) -> Any:
 WRITES: dict[str, Act] = {
     "send": _send,
     "send special": _send_special,
+    "put aside": _put_aside,
+    "announced": _announced,
     "lease one": lambda house: _lease(house, 1, QUEUE),
     "lease all": lambda house: _lease(house, 100, QUEUE),
     "lease from two": lambda house: _lease(house, 100, QUEUE, OTHER),
@@ -256,7 +274,11 @@ WRITES: dict[str, Act] = {
     "cancel": lambda house: house.broker.cancel([one.id for one in house.message.values()]),
     "delete": lambda house: house.broker.delete([one.id for one in house.message.values()]),
     "claim": lambda house: house.state.ledger.claim(
-        [house.claim_of(one) for name, one in house.lease.items() if name != "completed" and one.queue == QUEUE]
+        [
+            house.claim_of(one)
+            for name, one in house.lease.items()
+            if name not in ("completed", "announced") and one.queue == QUEUE
+        ]
     ),
     "renew": lambda house: house.state.ledger.renew(list(house.token.values())),
     "release": lambda house: house.state.ledger.release(list(house.token.values())),
@@ -292,7 +314,7 @@ async def _leases(house: House) -> Any:
     return [
         (one.queue, one.id, one.owner, one.fence, one.attempt, one.seconds, one.beats)
         for one in (await house.broker.leases()).leases
-    ]  # fmt: skip
+    ]
 
 
 async def _records(house: House) -> Any:
@@ -307,6 +329,7 @@ READS: dict[str, Act] = {
         house.message["held"].id, house.owner["present"].id, house.lease["held"].fence, QUEUE
     ),
     "depth": lambda house: house.broker.depth(),
+    "announcements": lambda house: house.broker.announcements(),
     "held": lambda house: house.broker.held(house.owner["present"].id),
     "records": _records,
     "checkpoint": lambda house: house.state.records.load_checkpoint(house.message["held"].id),

@@ -8,6 +8,7 @@ import pytest
 from tests.conformance.redis_harness import SINGLE, ClusterHarness, RedisHarness
 
 from tenure.client.browse_all import browse_all
+from tenure.clock import SystemClock
 from tenure.errors import BadArgument
 from tenure.message import MessageState, Outgoing
 from tenure.query import Browsed, Query
@@ -239,7 +240,8 @@ async def test_a_cursor_that_was_edited_is_refused(harness: RedisHarness, state:
         await harness.put()
     for mark in ("nonsense|", "1;2", "(1", "-1:2:3", "1\n"):
         query = Query(states=(state,), queues=(QUEUE,))
-        place = Pager(query, lambda _: [QUEUE], ended_filters=frozenset(), visible=frozenset(MessageState))._place
+        states = frozenset(MessageState)
+        place = Pager(query, lambda _: [QUEUE], clock=SystemClock(), ended_filters=frozenset(), visible=states)._place
         place.queue, place.mark = QUEUE, mark
         with pytest.raises(BadArgument, match="cursor"):
             await harness.broker.browse(msgspec.structs.replace(query, cursor=cursor.write(place)))

@@ -20,7 +20,7 @@ from tenure.clock import SYSTEM_CLOCK
 from tenure.errors import BrokerUnavailable
 from tenure.message import MessageState, Outgoing
 from tenure.settlement import Ack, Outcome
-from tenure.table import Place, Write
+from tenure.table import RowKey, Write
 
 pytestmark = [pytest.mark.real_time, pytest.mark.outage]
 
@@ -157,7 +157,7 @@ async def test_nobody_is_told_that_it_stands_before_a_replica_has_it(pair: Pair)
         assert row.text == "done" == _told(pair.replica)
 
 
-_PLACE = Place("p", "one")
+_PLACE = RowKey("p", "one")
 
 
 @contextlib.asynccontextmanager

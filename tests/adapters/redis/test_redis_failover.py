@@ -77,7 +77,8 @@ async def _through(crew: Crew, trouble: Callable[[], object]) -> None:
     stop.set()
     await sender
     await until(crew.are_done)
-    assert await asyncio.wait_for(long.result(), 60.0) == "done"
+    async with asyncio.timeout(60.0):
+        assert await long.result() == "done"
     # Nobody was called dead for it, and nobody ran what somebody else was running.
     for worker in crew.workers:
         assert not worker.counts.get("owner_retired"), worker.counts

@@ -112,7 +112,7 @@ STRANGERS: dict[str, Put] = {
     "cursors of sweeps that are none": lambda house: house.raw.hset(
         _key(house, "meta"), mapping={"al": "zz", "ad": "zz", "hm": "zz", "hz": "", "hd": BINARY}
     ),
-    "a sweep that is no moment": _hash("%meta", "swept", "zz"),
+    "a sweep that is not a moment": _hash("%meta", "swept", "zz"),
     "looks that are no moments": lambda house: house.raw.hset(
         _key(house, "%meta"), mapping={"looked": "zz", "trust": "zz", "listed": "zz", "asked": "zz"}
     ),
@@ -140,7 +140,7 @@ STRANGERS: dict[str, Put] = {
     "a document that expires at no time": _zset("%kv!ends", 0, BINARY),
     "a kind that is no text": lambda house: house.raw.sadd(_key(house, "%kv!kinds"), BINARY),
     "a tick that is nonsense": _hash("%ticks", NOBODY, "{}"),
-    "a tick that is no moment": _hash("%ticks:at", "nightly", "zz"),
+    "a tick that is not a moment": _hash("%ticks:at", "nightly", "zz"),
     "cancels that are none": lambda house: house.raw.set(_key(house, "%cancels"), "zz"),
     "an event that is none": _entry("%journal", {"who": "me"}),
     "events that are none": _entry("%journal", {"c": "1", "n": "zz", "o": "zz", "j": "nonsense"}),

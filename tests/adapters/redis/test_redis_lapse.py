@@ -5,7 +5,7 @@ from typing import Any
 import msgspec
 import pytest
 from tests.conformance.redis_harness import SINGLE, RedisHarness
-from tests.rules.lapse_cases import AT, CASES, OWNER, Case
+from tests.rules.lapse_cases import AT, CASES, Case
 
 from tenure.message import Counters, MessageState
 from tenure.record import Ending
@@ -34,7 +34,9 @@ def _write(harness: RedisHarness, id: str, counters: Counters) -> None:
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 async def test_the_script_counts_a_lapse_as_the_table_says(harness: RedisHarness, case: Case) -> None:
     message = await harness.put()
-    lease = await harness.lease_one(OWNER, has_presence=case.has_presence)
+    lease = await harness.lease_one(case.owner, has_presence=case.has_presence)
+    if case.was_touched:
+        await harness.broker.touch([lease])
     _write(harness, message.id, case.counters)
     if not case.knows_owner:
         assert harness._raw.hdel(f"{harness._store.names.queue(QUEUE)}loan", lease.fence)

@@ -154,8 +154,12 @@ async def test_a_lease_is_found_by_its_name_and_can_be_settled(harness: RedisHar
         found = await broker.find(message.id, "client/1", lease.fence, queue)
         assert found is not None
         assert (found.id, found.queue, found.envelope, found.fence, found.receipt) == (
-            message.id, "here", lease.envelope, lease.fence, lease.receipt,
-        )  # fmt: skip
+            message.id,
+            "here",
+            lease.envelope,
+            lease.fence,
+            lease.receipt,
+        )
         assert found.counters == lease.counters
     assert await broker.find(message.id, "client/2", lease.fence) is None
     assert await broker.find(message.id, "client/1", lease.fence + 1) is None

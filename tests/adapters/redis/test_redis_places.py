@@ -13,7 +13,7 @@ from tests.adapters.redis.front import front
 from tests.servers import KINDS, RedisServer, start_redis
 from tests.servers.shared import shared_cluster
 
-from tenure.adapters.redis import checking
+from tenure.adapters.redis import server_check
 from tenure.errors import BadURL, TenureError
 from tenure.finding import Finding, Severity
 from tenure.message import Outgoing
@@ -201,7 +201,7 @@ async def test_keys_or_channels_that_are_not_allowed(server: RedisServer, raw: A
 async def test_a_server_that_may_drop_keys_is_found_out_and_said_once(
     server: RedisServer, raw: Any, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(checking, "_TOLD", set())
+    monkeypatch.setattr(server_check, "_TOLD", set())
     found: list[Finding] = []
     raw.config_set("maxmemory-policy", "allkeys-lru")
     try:

@@ -2,7 +2,7 @@
 
 import asyncio
 import os
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import pytest
@@ -10,10 +10,11 @@ from tests.conformance.redis_harness import SINGLE, ClusterHarness, RedisHarness
 
 from tenure.adapters import redis
 from tenure.adapters.redis import served as served_module
-from tenure.adapters.redis.link import Call
+from tenure.adapters.redis import store as store_module
 from tenure.adapters.redis.listing import LISTED_SECONDS
-from tenure.adapters.redis.script import SWEEP
-from tenure.adapters.redis.served import Served
+from tenure.adapters.redis.script import BUSY, SWEEP
+from tenure.adapters.redis.served import ServedQueues
+from tenure.adapters.redis.topology import ScriptCall
 from tenure.lease import Lease, LeaseRequest
 from tenure.settlement import Ack, GiveBack
 
@@ -91,6 +92,67 @@ async def test_one_step_lends_from_many_queues_and_one_step_settles_them(harness
     again = await harness.broker.ack([Ack(lease) for lease in leases])
     assert {one.outcome.value for one in again} == {"already_gone"}
     assert sum(one.ready or 0 for one in await harness.broker.depth(QUEUES)) == 0
+
+
+def reads_of_the_list(harness: RedisHarness, monkeypatch: pytest.MonkeyPatch) -> list[ScriptCall]:
+    """Every script from now on that reads the list of queues that have something."""
+    calls: list[ScriptCall] = []
+    run_all = harness._store.link.run_all
+
+    async def watched(made: Iterable[ScriptCall], *args: Any, **named: Any) -> list[Any]:
+        made = list(made)
+        calls.extend(call for call in made if call.script is BUSY)
+        return await run_all(made, *args, **named)
+
+    monkeypatch.setattr(harness._store.link, "run_all", watched)
+    return calls
+
+
+async def test_a_lease_tells_of_the_list_so_that_the_next_one_need_not_read_it(
+    harness: RedisHarness, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if harness._store.link.is_cluster:
+        pytest.skip("not applicable: in a cluster a queue's script does not reach the list")
+    sent = {(await harness.put(queue=queue)).id for queue in QUEUES}
+    harness._store.listener.take_heard()
+    reads = reads_of_the_list(harness, monkeypatch)
+    found = [lease.id for _ in range(6) for lease in await take(harness, want=5)]
+    assert sorted(found) == sorted(sent)
+    assert len(reads) == 1
+
+
+async def test_where_others_are_faster_the_list_is_read_anew(
+    harness: RedisHarness, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if harness._store.link.is_cluster:
+        pytest.skip("not applicable: in a cluster a queue's script does not reach the list")
+    for queue in QUEUES:
+        await harness.put(queue=queue)
+    harness._store.listener.take_heard()
+    reads = reads_of_the_list(harness, monkeypatch)
+    (lease,) = await take(harness, want=1)
+    told = [queue for queue in QUEUES if queue != lease.queue][:4]
+    for queue in told:  # by name, as others would
+        assert len(await take(harness, queue)) == 1
+    (other,) = await take(harness, want=1)
+    assert other.queue not in (lease.queue, *told)
+    before = len(reads)
+    for _ in range(3):
+        assert len(await take(harness, want=1)) == 1
+    assert len(reads) == before + 3
+
+
+async def test_a_queue_that_was_lost_from_the_list_of_all_is_known_again_when_something_is_lent_from_it(
+    harness: RedisHarness, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(store_module, "_KNOWN_SECONDS", 0.0)
+    for queue in QUEUES[:3]:
+        await harness.put(queue=queue)
+    harness._raw.delete(harness._store.names.queues)
+    (lease,) = await take(harness, want=1)
+    assert await harness.broker.queues() == [lease.queue]
+    assert len(await take(harness)) == 2
+    assert await harness.broker.queues() == sorted(QUEUES[:3])
 
 
 async def test_what_an_older_version_sent_is_found_within_seconds(harness: RedisHarness) -> None:
@@ -191,7 +253,7 @@ async def test_a_first_sweep_after_others_have_swept_looks_at_what_may_have_laps
     harness: RedisHarness, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     if harness._store.link.is_cluster:
-        pytest.skip("in a cluster every queue is looked at")
+        pytest.skip("not applicable: in a cluster every queue is looked at")
     for number in range(300):
         await harness.put(queue=f"waiting{number:03d}")
     await harness.put(queue="zeta-tasks")
@@ -204,7 +266,7 @@ async def test_a_first_sweep_after_others_have_swept_looks_at_what_may_have_laps
     looked: set[str] = set()
     run_each = sweeper._store.run_each
 
-    async def noted(calls: Sequence[Call], *, writes: bool = True) -> list[Any]:
+    async def noted(calls: Sequence[ScriptCall], *, writes: bool = True) -> list[Any]:
         looked.update(key for call in calls if call.script is SWEEP for key in call.keys[:-1])
         return await run_each(calls, writes=writes)
 
@@ -216,7 +278,7 @@ async def test_a_first_sweep_after_others_have_swept_looks_at_what_may_have_laps
 
 def test_names_are_known_and_patterns_are_tried(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(served_module, "_MOST_KEPT", 2)
-    served = Served(("alpha", "beta", "*-tasks", "gamma"), ("beta", "b-tasks"))
+    served = ServedQueues(("alpha", "beta", "*-tasks", "gamma"), ("beta", "b-tasks"))
     for _ in range(3):  # more than are remembered
         assert served.of(("x", "gamma", "a-tasks", "b-tasks", "beta", "alpha", "y")) == ["gamma", "a-tasks", "alpha"]
     assert served.names() == ["alpha", "gamma"]

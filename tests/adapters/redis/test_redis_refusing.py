@@ -128,7 +128,7 @@ async def test_somebody_elses_endless_script(server: RedisServer, raw: Any) -> N
     async with holding(server.url) as (broker, state, lease):
         endless = asyncio.create_task(asyncio.to_thread(_run_for_ever, server))
         await until(lambda: _is_busy(server))
-        await _is_refused(broker, lease, "somebody's script holds it up")
+        await _is_refused(broker, lease, "another client's script blocks it")
         server.ask("SCRIPT", "KILL")
         assert "killed" in (await endless).lower()
         await _goes_on(broker, state, lease)

@@ -54,7 +54,7 @@ _ANSWERS: dict[str, Callable[[Any, Any], object]] = {
         ("pause", "resume", "post", "withdraw", "put", "remove", "tick", "forget schedule"),
         lambda first, again: (first, again) == (True, False),
     ),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("name", [name for name in WRITES if name not in _OTHERWISE])

@@ -12,6 +12,7 @@ from tests.servers.shared import shared
 
 from tenure.adapters import redis as adapter
 from tenure.adapters.redis import RedisBroker, read_options, script
+from tenure.announcement import RESULT_LIMIT
 
 _COMMAND = re.compile(
     r"""(?:\bp?call\(|\bmany\(|undo\[#undo \+ 1\] = (?:kept and )?\{|command = \{)'([A-Z]+)'(?:, '([A-Z]+)')?"""
@@ -48,3 +49,8 @@ def test_every_command_is_one_that_servers_know_and_6_2_above_all(kind: Any) -> 
     known = {name.upper() for name in client.command()}
     client.close()
     assert used <= known
+
+
+def test_the_script_keeps_results_of_the_stated_size_with_their_announcement() -> None:
+    (limit,) = re.findall(r"RESULT_LIMIT = G \.\. 'announcements', (\d+)", _texts()["announce.lua"])
+    assert int(limit) == RESULT_LIMIT

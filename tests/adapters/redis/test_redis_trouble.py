@@ -120,7 +120,8 @@ async def test_killed_connections_are_an_outage_and_made_anew(server: RedisServe
         await until(lambda: _waits(raw))
         sent = message()
         await at_last(lambda: broker.send([Outgoing(sent)]))
-        await asyncio.wait_for(waiter, 30.0)
+        async with asyncio.timeout(30.0):
+            await waiter
         assert [one.id for one in await broker.lease(request())] == [sent.id]
 
 

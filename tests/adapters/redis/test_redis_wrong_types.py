@@ -12,7 +12,13 @@ from tenure.testing.harness import QUEUE
 #: Acts of several steps, one for each queue and each whole; and what the steps before those may change.
 #: Acts over all queues: one with a key of another kind is left out, and the others are served.
 _APART = ("sweep", "retire", "look: depth", "look: held", "look: leases")
-_STEPS = {"sweep": ("meta",), "retire": ("ban",), "cancel": (), "delete": (), "redrive": ()}
+_STEPS = {
+    "sweep": ("meta", "sweep"),
+    "retire": ("ban",),
+    "cancel": ("cancels", "cancelled"),
+    "delete": (),
+    "redrive": (),
+}
 
 
 @pytest.fixture(params=SINGLE, ids=[kind.kind for kind in SINGLE])

@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator
 
 from tenure.adapters.sqlite.returning import sweep
 from tenure.adapters.sqlite.timeline import micros
-from tenure.adapters.sqlite.transaction import Transaction
+from tenure.adapters.sqlite.transaction import WriteTransaction
 from tenure.broker import SweepRequest, Swept
 from tenure.testing.virtual import VirtualClock
 
@@ -20,7 +20,7 @@ def swept(place: Place, *stalls: tuple[float, float]) -> Swept:
     now = place.store.timeline.now()
     spans = tuple((now - micros(since), now - micros(until)) for since, until in stalls)
     with contextlib.closing(sqlite3.connect(place.path, isolation_level=None)) as db:
-        return sweep(Transaction(db, now, place.clock.wall(), spans), REQUEST)
+        return sweep(WriteTransaction(db, now, place.clock.wall(), spans), REQUEST)
 
 
 def wait(place: Place, seconds: float) -> None:
@@ -86,3 +86,20 @@ async def test_a_stall_never_makes_a_deadline_shorter(place: Place) -> None:
         assert swept(place, (20.0, -3600.0)).moved == 0  # it lasts, as far as anybody knows
         (after,) = await place.broker.held("w/1")
         assert after.deadline >= lease.deadline
+
+
+async def test_a_process_that_stands_still_with_the_lock_robs_no_lease(place: Place) -> None:
+    """A handler keeps the GIL: the writer has the lock, and does not come back to know it."""
+    async with lending(place):
+        wait(place, 15.0)
+        stands_still = [True]
+
+        def begin(statement: str) -> None:
+            if statement == "BEGIN IMMEDIATE" and stands_still.pop():
+                stands_still.append(False)
+                wait(place, 20.0)
+
+        place.store._writer._db.set_trace_callback(begin)
+        await place.send("b")
+        assert stands_still == [False]
+        assert (await place.broker.sweep(REQUEST)).moved == 0

@@ -8,8 +8,8 @@ import msgspec
 import pytest
 
 from tenure import envelope
-from tenure.adapters.sqlite.fairness import Turns
-from tenure.adapters.sqlite.many import pieces
+from tenure.adapters.sqlite.fairness import QueueTurns
+from tenure.adapters.sqlite.placeholders import pieces
 from tenure.broker import SweepRequest
 from tenure.claim import ClaimRequest, Fresh, Scope, Seal, digest
 from tenure.errors import OwnerRetired
@@ -196,7 +196,7 @@ async def test_priorities_out_of_range_are_the_nearest(place: Place) -> None:
 
 
 def test_queues_take_turns() -> None:
-    turns = Turns()
+    turns = QueueTurns()
     assert [turns.rotated(("a", "b", "c"))[0] for _ in range(4)] == ["a", "b", "c", "a"]
     assert turns.rotated(("a",)) == ("a",)
 

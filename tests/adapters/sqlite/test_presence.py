@@ -53,7 +53,7 @@ async def test_a_killed_worker_is_dead_at_once_and_a_stopped_one_is_not(real_pla
         process.wait()
         (dead,) = (await _judged(real_place)).dead
     assert (dead.owner.id, dead.left) == ("other/1", False)
-    assert dead.proof == "its process has ended (nobody holds its lock)"
+    assert dead.proof == "its process has ended (its lock is free)"
     swept = await real_place.broker.retire(dead.owner.id, crashed=True)
     assert set(swept.returned) == {"a", "b"}
     assert await roster.members() == []

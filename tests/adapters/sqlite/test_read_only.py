@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from tenure.adapters.sqlite import read_only
-from tenure.adapters.sqlite.job import Job
+from tenure.adapters.sqlite.job import WriteJob
 from tenure.adapters.sqlite.opened_file import OpenedFile
-from tenure.adapters.sqlite.timeline import Timeline
-from tenure.adapters.sqlite.transaction import View
+from tenure.adapters.sqlite.timeline import StoreClock
+from tenure.adapters.sqlite.transaction import ReadView
 from tenure.errors import BrokerUnavailable
 
 from .place import Place, ended, line_of, say, start
@@ -149,7 +149,7 @@ async def test_store_time_does_not_go_back_after_a_boot_that_the_file_does_not_k
     place.sql("UPDATE meta SET value = 'another boot' WHERE name = 'boot'")
     place.sql("UPDATE meta SET value = ? WHERE name = 'seen'", seen)
     before = place.path.read_bytes()
-    timeline = Timeline(place.clock)
+    timeline = StoreClock(place.clock)
     read_only.prepare(str(place.path), 1.0, timeline)
     assert timeline.now() == seen
     assert place.path.read_bytes() == before
@@ -161,7 +161,7 @@ async def test_a_look_during_which_the_file_was_written_begins_again(tmp_path: P
         await place.send("a")
     looks = 0
 
-    def look(view: View) -> int:
+    def look(view: ReadView) -> int:
         nonlocal looks
         looks += 1
         (count,) = view.db.execute("SELECT count(*) FROM meta WHERE name LIKE 'extra%'").fetchone()
@@ -170,8 +170,8 @@ async def test_a_look_during_which_the_file_was_written_begins_again(tmp_path: P
         return int(count)
 
     file = OpenedFile(str(place.path), place.clock)
-    reader = read_only.ReadOnlyReader(str(place.path), 1.0, Timeline(place.clock), file)
-    job: Job = Job(look)
+    reader = read_only.ReadOnlyReader(str(place.path), 1.0, StoreClock(place.clock), file)
+    job: WriteJob = WriteJob(look)
     reader._serve(job)
     if writes == 1:
         assert (job.error, job.value, looks) == (None, 1, 2)

@@ -77,7 +77,7 @@ async def test_a_file_that_goes_during_the_commit_is_noticed_before_the_answer(
             harm(place.path)
 
     db.set_trace_callback(on_statement)
-    with pytest.raises(StoreReplaced, match="went to files that this path does not name any more"):
+    with pytest.raises(StoreReplaced, match="is in files that are no longer at this path"):
         await place.send("during")
 
 

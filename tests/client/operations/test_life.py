@@ -6,6 +6,7 @@ from tenure.client.operations.life import life
 from tenure.event import Event, EventKind
 from tenure.message import MessageState
 from tenure.record import Ending, Record
+from tenure.rules.duplicate_cause import DuplicateCause
 from tenure.verdict import Reason
 
 _WHY = Reason("error", "ValueError: no", "Traceback\n", "ValueError")
@@ -122,3 +123,35 @@ def test_an_event_of_a_kind_without_a_word_is_told_by_its_kind() -> None:
     event = _event(EventKind.LATE_SETTLE, 105.0, data={"outcome": "taken_over"})
     _, late = life(_record(MessageState.READY), [event])
     assert (late.what, late.owner, late.data) == ("late_settle", "w/1", {"outcome": "taken_over"})
+
+
+def test_a_duplicate_says_why_it_came_again_as_its_worker_found_it() -> None:
+    done = _event(EventKind.COMPLETED, 110.0, seconds=5.0)
+    data = {"tier": "ledger", "cause": "sent_again", "deliveries": 2}
+    steps = life(
+        _record(MessageState.COMPLETED, finished_at=110.0), [done, _event(EventKind.DUPLICATE, 200.0, data=data)]
+    )
+    assert [(step.what, step.cause) for step in steps] == [
+        ("sent", None), ("completed", None), ("duplicate", DuplicateCause.SENT_AGAIN)
+    ]  # fmt: skip
+    assert steps[-1].data == {"tier": "ledger"}
+
+
+def test_why_a_duplicate_came_again_is_read_from_events_that_an_older_worker_wrote() -> None:
+    lost = _event(EventKind.COMPLETED, 110.0, seconds=5.0, data={"delete": "unknown"})
+    steps = life(_record(MessageState.COMPLETED, finished_at=110.0), [lost, _event(EventKind.DUPLICATE, 140.0)])
+    assert steps[-1].cause is DuplicateCause.DELETE_FAILED
+
+
+def test_a_cause_that_a_newer_worker_wrote_is_not_believed_blindly() -> None:
+    known = _event(EventKind.DUPLICATE, 140.0, data={"cause": "a new one", "deliveries": 1})
+    steps = life(_record(MessageState.COMPLETED, finished_at=110.0), [known])
+    assert steps[-1].cause is DuplicateCause.SENT_AGAIN
+
+
+def test_a_run_that_another_worker_had_too_says_so_unless_it_was_cancelled() -> None:
+    late = _event(EventKind.LATE_SETTLE, 150.0, seconds=40.0, data={"outcome": "taken_over"})
+    (_, step) = life(_record(MessageState.LEASED), [late])
+    assert (step.what, step.cause) == ("late_settle", DuplicateCause.EXPIRED_MID_RUN)
+    cancelled = _event(EventKind.LATE_SETTLE, 150.0, data={"outcome": "already_gone", "code": "cancelled", "by": "ada"})
+    assert life(_record(MessageState.CANCELLED, finished_at=149.0), [cancelled])[-1].cause is None

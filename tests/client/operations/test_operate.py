@@ -88,7 +88,7 @@ async def test_queues_tasks_workers_and_leases_are_listed(kit: Kit) -> None:
     assert policy is not None
     assert (policy.max_attempts, policy.parameters) == (1, ("to",))
     assert (await kit.operate.workers()).workers == ()
-    with pytest.raises(UnknownQueue, match=r"nobody knows queue 'defualt-tasks'.*did you mean 'default-tasks'"):
+    with pytest.raises(UnknownQueue, match=r"there is no queue 'defualt-tasks'.*did you mean 'default-tasks'"):
         await kit.operate.queue("defualt-tasks")
 
 
@@ -141,8 +141,9 @@ async def test_cancel_tells_of_each_and_of_all(kit: Kit) -> None:
     (waiting,) = await _sent(kit, "c")
     found = await kit.operate.cancel([ids[0], waiting])
     assert [(one.cancelled, one.was) for one in found.messages] == [
-        (False, MessageState.COMPLETED), (True, MessageState.READY),
-    ]  # fmt: skip
+        (False, MessageState.COMPLETED),
+        (True, MessageState.READY),
+    ]
     assert (found.found, found.done, found.skipped) == (2, 1, 1)
 
 
@@ -169,6 +170,27 @@ async def test_dead_letters_go_back_evenly_and_as_many_as_were_asked_for(kit: Ki
     assert result.kinds == {"resize (rejected)": 12}
     with pytest.raises(BadArgument, match="rate=0"):
         await kit.operate.redrive_all(rate=0)
+
+
+async def test_dead_letters_are_chosen_by_client_key_and_text_too(kit: Kit) -> None:
+    await _dead(kit, "bad-red", "bad-blue")
+    resize = kit.app.tasks["resize"]
+    await kit.app.submit(resize.bind("bad-red"), key="shop-7")
+    await kit.drain()
+    found = {
+        name: (await kit.operate.redrive_all(query, dry_run=True)).found
+        for name, query in {
+            "text": DeadQuery(text="bad-red"), "key": DeadQuery(key="shop-7"),
+            "both": DeadQuery(key="shop-7", text="blue"), "client": DeadQuery(client="default"),
+            "stranger": DeadQuery(client="nobody"),
+        }.items()
+    }  # fmt: skip
+    assert found == {"text": 2, "key": 1, "both": 0, "client": 3, "stranger": 0}
+    assert [one.key for one in (await kit.operate.dead(DeadQuery(key="shop-7"))).messages] == ["shop-7"]
+    assert [one.count for one in (await kit.operate.dead_groups(DeadQuery(text="bad-red"))).groups] == [2]
+    began = kit.clock.monotonic()
+    assert (await kit.operate.delete_dead_all(DeadQuery(text="bad-red"), rate=0.5)).done == 2
+    assert kit.clock.monotonic() - began == pytest.approx(2.0, abs=0.3)
 
 
 async def test_an_act_is_cancelled_in_the_middle_with_all_that_was_done_recorded(kit: Kit) -> None:
@@ -210,9 +232,10 @@ async def test_an_edit_is_checked_by_the_signature_and_says_what_changes(kit: Ki
         await kit.operate.edit(id, {"image": "bad"})
     dry = await kit.operate.edit(id, {"image": "ok", "width": 3}, priority=9, dry_run=True)
     assert [(one.path, one.kind, one.before, one.after) for one in dry.changes] == [
-        ("payload.image", "changed", "bad", "ok"), ("payload.width", "added", None, 3),
+        ("payload.image", "changed", "bad", "ok"),
+        ("payload.width", "added", None, 3),
         ("priority", "changed", 5, 9),
-    ]  # fmt: skip
+    ]
     assert (dry.new_id, dry.checked) == (None, True)
     assert len(kit.dead()) == 1
     done = await kit.operate.edit(id, {"image": "ok", "width": 3}, priority=9)
@@ -246,7 +269,7 @@ async def test_a_queue_is_paused_purged_and_deleted(kit: Kit) -> None:
     assert (await kit.operate.pause("later", must_exist=False)).changed
     with pytest.raises(QueueNotEmpty, match="stays as it is"):
         await kit.operate.delete_queue("default-tasks")
-    with pytest.raises(BadArgument, match="what can be purged is"):
+    with pytest.raises(BadArgument, match="only these can be purged"):
         await kit.operate.purge("default-tasks", ["leased"])
     dry = await kit.operate.purge("default-tasks", dry_run=True)
     assert (dry.purged, dry.would) == (0, {"ready": 2, "delayed": 0})
@@ -312,10 +335,14 @@ async def test_what_is_not_theirs_is_not_there(kit: Kit) -> None:
         with pytest.raises(MessageNotFound):
             await looking
     for acting in (
-        acme.queue("default-tasks"), acme.pause("default-tasks"), acme.purge("default-tasks"),
-        acme.pause("default-tasks", must_exist=False), acme.resume("default-tasks"),
-        acme.delete_queue("default-tasks"), acme.dead(DeadQuery(queues=("default-tasks",))),
-    ):  # fmt: skip
+        acme.queue("default-tasks"),
+        acme.pause("default-tasks"),
+        acme.purge("default-tasks"),
+        acme.pause("default-tasks", must_exist=False),
+        acme.resume("default-tasks"),
+        acme.delete_queue("default-tasks"),
+        acme.dead(DeadQuery(queues=("default-tasks",))),
+    ):
         with pytest.raises(UnknownQueue) as unknown:
             await acting
         assert "there are: default-tasks" not in str(unknown.value)
@@ -357,6 +384,9 @@ async def test_without_payload_there_are_no_texts(kit: Kit) -> None:
         await blind.messages(MessageQuery(text="SEC"))
     with pytest.raises(BadArgument, match="scope `payload`"):
         await blind.cancel_all(MessageQuery(text="SEC"), dry_run=True)
+    for looked in (blind.dead, blind.dead_groups, blind.redrive_all, blind.delete_dead_all):
+        with pytest.raises(BadArgument, match="scope `payload`"):
+            await looked(DeadQuery(text="SEC"))
     assert b"SECRET" in msgspec.json.encode(await kit.operate.dead_groups())
 
 

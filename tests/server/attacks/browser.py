@@ -33,8 +33,13 @@ _FLAGS = (
 def chromium() -> Path | None:
     """Its binary. None: there is none."""
     named = os.environ.get("TENURE_TEST_CHROMIUM") or next(filter(None, map(shutil.which, _NAMES)), None)
-    if named is not None or not _PACKAGE.exists():
-        return None if named is None else Path(named)
+    return npm_chromium() if named is None else Path(named)
+
+
+def npm_chromium() -> Path | None:
+    """The binary of the version in package-lock.json. None: `make .venv/.npm` was not run."""
+    if not _PACKAGE.exists():
+        return None
     version = msgspec.json.decode((_PACKAGE / "package.json").read_bytes())["version"]
     folder = Path(tempfile.gettempdir()) / f"tenure-test-chromium-{version}"
     if not folder.exists():
@@ -46,9 +51,13 @@ def _unpack(folder: Path) -> None:
     """Whole or not at all: several test processes may do it at once."""
     with tempfile.TemporaryDirectory(dir=folder.parent) as part:
         subprocess.run(
-            [str(_node()), "--input-type=module", "-e", _UNPACK], cwd=_NPM, capture_output=True, timeout=60, check=True,
+            [str(_node()), "--input-type=module", "-e", _UNPACK],
+            cwd=_NPM,
+            capture_output=True,
+            timeout=60,
+            check=True,
             env={**os.environ, "TMPDIR": part, "AWS_LAMBDA_JS_RUNTIME": "nodejs22.x"},
-        )  # fmt: skip
+        )
         whole = shutil.copytree(part, f"{part}-whole")
         try:
             os.rename(whole, folder)  # noqa: PTH104 - fails where another process was first
@@ -66,9 +75,11 @@ def browsing(names: Sequence[str]) -> Iterator["Browser"]:
     rules = ",".join(f"MAP {name} 127.0.0.1" for name in names)
     with playwright.sync_playwright() as started:
         browser = started.chromium.launch(
-            executable_path=str(binary), args=[*_FLAGS, f"--host-resolver-rules={rules}"], chromium_sandbox=False,
+            executable_path=str(binary),
+            args=[*_FLAGS, f"--host-resolver-rules={rules}"],
+            chromium_sandbox=False,
             env=environment(binary),
-        )  # fmt: skip
+        )
         try:
             yield browser
         finally:

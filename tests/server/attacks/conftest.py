@@ -49,4 +49,4 @@ def target(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Target]:
         target = Target(process, client)
         yield target
         assert client.get("/readyz").json() == {"ready": True, "problems": []}
-    assert not re.search(r"Traceback|by a mistake in Tenure", target.log()), target.log()
+    assert not re.search(r"Traceback|a bug in Tenure", target.log()), target.log()

@@ -65,6 +65,18 @@ def facts(target: Target, **headers: str) -> dict[str, Any]:
 
 
 def attack(page: "Page", base: str) -> list[tuple[str, str]]:
+    """Run every attack from the page; what it could read. If the browser itself dies, once more from a new page."""
+    try:
+        return _attack(page, base)
+    except Exception as error:
+        if "Target crashed" not in str(error):
+            raise
+    again = page.context.new_page()
+    again.goto(page.url)
+    return _attack(again, base)
+
+
+def _attack(page: "Page", base: str) -> list[tuple[str, str]]:
     found: list[tuple[str, str]] = page.evaluate(ATTACKS, {"base": base, "queue": QUEUE})
     return found
 

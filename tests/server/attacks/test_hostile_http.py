@@ -75,7 +75,7 @@ def request(method: str, path: str, *headers: str, body: bytes = b"", host: str 
         b"GET / HTTP/1.1 HTTP/1.1\r\nHost: localhost\r\n\r\n" + HIDDEN,
         b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03" + HIDDEN,
     ],
-)  # fmt: skip
+)
 def test_a_request_without_one_clear_end_is_refused_and_what_follows_is_no_request(target: Target, raw: bytes) -> None:
     answer = exchange(target, raw)
     assert statuses(answer)

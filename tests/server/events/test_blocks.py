@@ -37,8 +37,10 @@ def test_data_has_the_form_that_dashboards_know() -> None:
     assert block.startswith(b"id: 4711\ndata: ")
     assert block.endswith(b"}\n\n")
     assert data_of(block) == {
-        "type": "requeue", "timestamp": 1704067200000, "payload": {**data, "queue": "mail"},
-    }  # fmt: skip
+        "type": "requeue",
+        "timestamp": 1704067200000,
+        "payload": {**data, "queue": "mail"},
+    }
 
 
 @pytest.mark.parametrize(

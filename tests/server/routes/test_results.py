@@ -7,6 +7,7 @@ import httpx
 import pytest
 
 from tenure import Context, Tenure
+from tenure.config import Settings
 from tenure.server.application import Application
 from tenure.server.principal import AccessScope
 from tenure.testing.virtual import VirtualClock
@@ -49,8 +50,9 @@ async def test_a_result_is_waited_for(virtual_clock: VirtualClock, app: Tenure) 
         assert app.clock.monotonic() - began == pytest.approx(2, abs=0.1)
         response = await result(client, handle.id, 20)
         assert (response.status_code, response.json()) == (
-            200, {"id": handle.id, "state": "completed", "result": {"slept": 5.0}}
-        )  # fmt: skip
+            200,
+            {"id": handle.id, "state": "completed", "result": {"slept": 5.0}},
+        )
         assert app.clock.monotonic() - began == pytest.approx(5, abs=1)
 
 
@@ -151,3 +153,23 @@ async def test_a_message_of_another_queue_is_not_found(virtual_clock: VirtualClo
             unknown = await client.get(f"/api/v1/messages/{'0' * len(handle.id)}{tail}", headers=headers)
             assert (hidden.status_code, hidden.json()["code"]) == (404, "message_not_found")
             assert hidden.json()["detail"].replace(handle.id, "0" * len(handle.id)) == unknown.json()["detail"]
+
+
+@pytest.mark.parametrize(("names", "is_hidden"), [(None, False), (("token", "pin"), True), ((), False)])
+async def test_a_result_is_whole_unless_the_operator_named_what_is_hidden(
+    virtual_clock: VirtualClock, names: tuple[str, ...] | None, *, is_hidden: bool
+) -> None:
+    settings = None if names is None else Settings(server_redact=names)
+    app = Tenure("memory://", clock=virtual_clock, settings=settings)
+
+    @app.task
+    async def count() -> dict[str, object]:
+        return {"token": 12, "text": "x"}
+
+    async with serving(app) as (_, client), app.worker():
+        handle = await count.submit()
+        assert await handle.result() == {"token": 12, "text": "x"}
+        answer = await result(client, handle.id)
+        assert answer.json()["result"] == {"token": "[redacted]" if is_hidden else 12, "text": "x"}
+        shown = await client.get(f"/api/v1/messages/{handle.id}")
+        assert shown.json()["result"]["token"] == (12 if names == () else "[redacted]"), "pages for people hide it"

@@ -34,6 +34,9 @@ _PAIRS = {
     "dead list URL": "/dead",
     "show URL ID": "/messages/ID",
     "top --once URL": "/overview",
+    "timing URL": "/timing",
+    "scaling URL": "/scaling",
+    "dead groups URL": "/dead/groups",
 }
 
 

@@ -150,13 +150,49 @@ async def test_a_queue_that_is_not_theirs_does_not_exist_whether_it_does_or_not(
         all_of_them = await new_token(served)
         await send(client, entry(queue="other", id="taken", key="k"), headers=bearer(all_of_them))
         told = await send(
-            client, entry(queue="other"), entry(queue="nowhere"), entry(id="taken"), entry(id="free"),
+            client,
+            entry(queue="other"),
+            entry(queue="nowhere"),
+            entry(id="taken"),
+            entry(id="free"),
             headers=bearer(token),
-        )  # fmt: skip
+        )
         assert [one["outcome"] for one in told] == ["refused", "refused", "refused", "sent"]
         assert told[0]["code"] == told[1]["code"] == "unknown_queue"
         assert told[0]["detail"].replace("other", "nowhere") == told[1]["detail"]
         assert told[2]["id"] is None
+
+
+async def test_a_client_has_its_own_queue(app: Tenure) -> None:
+    async with serving(app) as (_, client):
+        mine = {"task": "resize", "payload": 1}
+        told = await send(
+            client, {**mine, "client": "demo"}, {**mine, "queue": "demo-tasks"}, {**mine, "queue": "own"}, mine,
+            {**mine, "queue": "own", "client": "demo"}, {**mine, "client": "Demo"},
+        )  # fmt: skip
+        assert [one["outcome"] for one in told] == [*["sent"] * 5, "refused"]
+        assert told[5]["code"] == "bad_argument"
+        places = []
+        for one in told[:5]:
+            record = await app.record(one["id"])
+            assert record is not None
+            assert record.envelope is not None
+            places.append((envelope.decode(record.envelope).client, record.queue))
+        own = (app.client, f"{app.client}-tasks")
+        assert places == [("demo", "demo-tasks"), ("demo", "demo-tasks"), (app.client, "own"), own, ("demo", "own")]
+
+
+async def test_a_token_names_only_clients_whose_queues_it_sees(app: Tenure) -> None:
+    async with serving(app) as (served, client):
+        token = bearer(await new_token(served, AccessScope.SEND, queues=["acme-tasks"]))
+        mine = {"task": "resize", "payload": 1}
+        told = await send(
+            client, {**mine, "client": "demo"}, {**mine, "client": "demo", "queue": "acme-tasks"},
+            {**mine, "client": "nobody", "queue": "acme-tasks"}, {**mine, "client": "acme"}, headers=token,
+        )  # fmt: skip
+        assert [one["outcome"] for one in told] == ["refused", "refused", "refused", "sent"]
+        assert told[1]["code"] == told[2]["code"] == "unknown_queue"
+        assert told[1]["detail"].replace("demo", "nobody") == told[2]["detail"]
 
 
 async def test_an_outage_in_the_middle_is_told_by_entry(app: Tenure, monkeypatch: pytest.MonkeyPatch) -> None:

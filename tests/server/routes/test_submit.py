@@ -128,3 +128,20 @@ async def test_a_task_of_a_queue_that_is_not_theirs_is_as_unknown_as_any_other(a
         taken = await submit(client, "resize", {"payload": {"image": "a"}, "id": "taken"}, headers=token)
         assert (taken.status_code, taken.json()["code"]) == (422, "bad_argument")
         assert (await submit(client, "resize", {"payload": {"image": "a"}}, headers=token)).status_code == 201
+
+
+async def test_a_task_without_a_queue_of_its_own_goes_to_its_clients_queue(app: Tenure) -> None:
+    async with serving(app) as (served, client):
+        own = {"payload": {"image": "a"}, "client": "demo"}
+        assert (await submit(client, "resize", own)).json()["queue"] == "demo-tasks"
+        assert (await submit(client, "audit%2Fall", {"client": "demo"})).json()["queue"] == "secret"
+        demo = bearer(await new_token(served, AccessScope.SEND, queues=["demo-tasks"]))
+        assert (await submit(client, "resize", own, headers=demo)).json()["queue"] == "demo-tasks"
+        for body in ({"payload": {"image": "a"}}, {**own, "client": "acme"}):
+            refused = await submit(client, "resize", body, headers=demo)
+            assert (refused.status_code, refused.json()["code"]) == (404, "unknown_task")
+        queued = {**own, "client": "acme", "queue": "demo-tasks"}
+        refused = await submit(client, "resize", queued, headers=demo)
+        assert (refused.status_code, refused.json()["code"]) == (404, "unknown_queue")
+        wrong = await submit(client, "resize", {**own, "client": "De mo"}, headers=demo)
+        assert (wrong.status_code, wrong.json()["code"]) == (422, "bad_argument")

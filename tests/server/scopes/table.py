@@ -36,6 +36,8 @@ def _entry(method: str, route: str, own: int, foreign: int | None = None, *, que
 _PARAMETERS = {
     "queue": "{client}-tasks", "id": "{client}-dead", "name": "{client}", "task": "{client}_resize",
 }  # fmt: skip
+#: `two_clients.py` puts the signed token of that client's lease in its place.
+_HELD = {"token": "<lease of {client}>"}
 _MINE = "?queue={client}-tasks"
 
 ENTRIES: Sequence[Entry] = (
@@ -46,8 +48,28 @@ ENTRIES: Sequence[Entry] = (
     _entry("POST", "/queues/{queue}/pause", 200, 404),
     _entry("POST", "/queues/{queue}/resume", 200, 404),
     _entry("POST", "/queues/{queue}/purge", 200, 404),
+    _entry("PUT", "/queues/{queue}/limit", 200, 404, body={"running": 2}),
+    _entry("DELETE", "/queues/{queue}/limit", 200, 404),
+    # The name of no client: another scope, and here no such queue either.
+    _entry("PUT", "/queues/{queue}/limit", 404, 404, path="/queues/{client}-more/limit", body={"running": 2}),
+    _entry("DELETE", "/queues/{queue}/limit", 404, 404, path="/queues/{client}-more/limit"),
+    _entry("GET", "/clients", 200),
+    _entry("GET", "/clients/{name}", 200, 404),
+    _entry("POST", "/clients/{name}/pause", 200, 404),
+    _entry("POST", "/clients/{name}/resume", 200, 404),
+    _entry("POST", "/clients/{name}/purge", 200, 404),
+    _entry("PUT", "/clients/{name}/quota", 200, 404, body={"running": 2}),
+    _entry("DELETE", "/clients/{name}/quota", 200, 404),
+    _entry("PUT", "/clients/{name}/weight", 200, 404, body={"weight": 3}),
+    _entry("DELETE", "/clients/{name}/weight", 200, 404),
+    _entry("POST", "/clients/{name}/forget", 200, 404, body={"dry_run": True}),
     _entry("GET", "/tasks", 200),
     _entry("GET", "/figures", 200),
+    _entry("GET", "/timing", 200),
+    _entry("GET", "/timing", 200, 404, query=_MINE),
+    _entry("GET", "/timing", 200, 200, query="?queue={client}-*&task={client}_resize"),
+    _entry("GET", "/scaling", 200),
+    _entry("GET", "/scaling", 200, 404, query=_MINE),
     _entry(
         "POST",
         "/messages",
@@ -63,6 +85,17 @@ ENTRIES: Sequence[Entry] = (
         body={"messages": [{"queue": "{client}-tasks", "task": "x", "id": "{client}-ready", "payload": 1}]},
     ),
     _entry("POST", "/tasks/{task}/submit", 201, 404, body={"payload": {"image": "new.png"}}),
+    _entry("POST", "/lease", 200, 404, body={"queues": ["{client}-tasks"]}),
+    _entry("POST", "/lease", 200, 404, body={"queues": ["{client}-*"], "want": 5}),
+    _entry("POST", "/lease", 200, body={"queues": ["*"]}),
+    *(
+        _entry("POST", f"/leases/{verb}", 200, 200, body={"leases": [_HELD, {"token": "none"}]})
+        for verb in ("ack", "nack", "touch", "give-back", "dead-letter")
+    ),
+    *(
+        _entry("POST", f"/messages/{{id}}/{verb}", 200, 422, path=f"/messages/{{client}}-held/{verb}", body=_HELD)
+        for verb in ("ack", "nack", "touch", "give-back", "dead-letter")
+    ),
     _entry("GET", "/messages", 200),
     _entry("GET", "/messages", 200, 404, query=_MINE),
     _entry("GET", "/messages", 200, 404, query="?state=completed&queue={client}-tasks"),
@@ -71,8 +104,11 @@ ENTRIES: Sequence[Entry] = (
     _entry("GET", "/messages/{id}", 200, 404),
     _entry("GET", "/messages/{id}", 200, 404, path="/messages/{client}-he"),
     _entry("GET", "/messages/{id}/status", 200, 404),
+    _entry("GET", "/messages/{id}/events", 200, 404),
     _entry("GET", "/messages/{id}/result", 200, 404, path="/messages/{client}-done/result"),
     _entry("POST", "/messages/{id}/cancel", 200, 404, path="/messages/{client}-held/cancel"),
+    _entry("POST", "/messages/{id}/run-now", 200, 404, path="/messages/{client}-ready/run-now"),
+    _entry("GET", "/messages/{id}/children", 200, 404),
     _entry("POST", "/messages/{id}/stack", 504, 404, path="/messages/{client}-held/stack"),
     _entry("DELETE", "/messages/{id}", 200, 404),
     _entry("POST", "/messages/{id}/redrive", 200, 404),
@@ -92,11 +128,38 @@ ENTRIES: Sequence[Entry] = (
     _entry("POST", "/dead/move", 200, 404, body={"ids": ["acme-dead"], "to": "{client}-tasks"}),
     _entry("GET", "/leases", 200),
     _entry("GET", "/leases", 200, 200, query=_MINE),
+    _entry("POST", "/leases/{id}/touch", 200, 404, path="/leases/{client}-held/touch", body={"seconds": 60}),
     _entry("GET", "/workers", 200),
+    _entry("POST", "/workers/{id}/drain", 200, 404, path="/workers/{client}-holder%2F1/drain"),
+    _entry("POST", "/workers/{id}/stop", 200, 404, path="/workers/{client}-holder/stop"),
     _entry("GET", "/schedules", 200),
     _entry("POST", "/schedules/{name}/run", 200, 404),
     _entry("POST", "/schedules/{name}/pause", 200, 404),
     _entry("POST", "/schedules/{name}/resume", 200, 404),
+    # Endpoints are not of a queue: for who is bound to some queues there are none.
+    _entry("GET", "/webhooks/endpoints", 200),
+    _entry(
+        "POST", "/webhooks/endpoints", 404, body={"name": "x", "url": "https://hooks.example.com/", "secret": "env:X"}
+    ),
+    _entry("PUT", "/webhooks/endpoints/{name}", 404, 404, body={"url": "https://hooks.example.com/"}),
+    _entry("DELETE", "/webhooks/endpoints/{name}", 404, 404),
+    _entry("POST", "/webhooks/endpoints/{name}/rotate", 404, 404, body={"secret": "env:X"}),
+    _entry("POST", "/webhooks/endpoints/{name}/disable", 404, 404, body={}),
+    _entry("POST", "/webhooks/endpoints/{name}/enable", 404, 404),
+    _entry("POST", "/webhooks/endpoints/{name}/test", 404, 404),
+    _entry("GET", "/webhooks/deliveries", 200),
+    _entry("POST", "/webhooks/deliveries/replay", 200, body={"endpoint": "orders"}),
+    _entry("GET", "/findings", 200),
+    _entry("GET", "/findings/{id}", 200, 404, path="/findings/duplicates@{client}-tasks"),
+    _entry("POST", "/findings/{id}/ack", 200, 404, path="/findings/duplicates@{client}-tasks/ack"),
+    _entry(
+        "POST",
+        "/findings/{id}/silence",
+        200,
+        404,
+        path="/findings/duplicates@{client}-tasks/silence",
+        body={"seconds": 60},
+    ),
     _entry("GET", "/acts", 200),
     _entry("GET", "/acts", 200, 200, query=_MINE),
     _entry("GET", "/settings", 200),

@@ -2,11 +2,10 @@
 
 import asyncio
 import re
-from typing import Any
 
-import httpx
 import msgspec
 import pytest
+from tests.server.streaming import streamed
 
 from tenure.server.principal import AccessScope
 from tenure.server.route_table import RouteTable
@@ -17,7 +16,7 @@ from .table import ENTRIES, Entry
 from .two_clients import CREDENTIALS, FOREIGN, NOBODYS, OWN, SECRET, Asking, asking
 
 _TABLE = RouteTable(ROUTES)
-_SCOPES = {(route.method, route.path): route.scope for route in ROUTES}
+_ROUTES = {(route.method, route.path): route for route in ROUTES}
 #: What differs from one request to the next.
 _CHANGING = re.compile(rb'"request_id":"[0-9a-f]{16}"|"(?:id|now|server_now|made_at|at)":"?[0-9a-f.]+"?|retry: \d+')
 
@@ -35,6 +34,8 @@ class Answer(msgspec.Struct, frozen=True):
 async def ask(asking: Asking, entry: Entry, client: str, *scopes: AccessScope, **more: str) -> Answer:
     """Ask about this client, with these scopes on one's own queues."""
     body = msgspec.json.encode(entry.body or {}).decode().replace("{client}", client)
+    for mark, token in asking.leases.items():
+        body = body.replace(mark, token)
     headers = {**await asking.headers(*scopes), **more}
     path = f"/api/v1{entry.path.replace('{client}', client)}"
     if entry.method != "GET":
@@ -48,33 +49,9 @@ async def ask(asking: Asking, entry: Entry, client: str, *scopes: AccessScope, *
 
 async def _follow(asking: Asking, path: str, headers: dict[str, str]) -> Answer:
     """What a stream says at first; then the client leaves."""
-    request = httpx.Request("GET", f"http://127.0.0.1:8383{path}", headers=headers)
-    left, parts, status, has_asked = asyncio.Event(), list[bytes](), 0, False
-
-    async def receive() -> dict[str, Any]:
-        nonlocal has_asked
-        if not has_asked:
-            has_asked = True
-            return {"type": "http.request", "body": b"", "more_body": False}
-        await left.wait()
-        return {"type": "http.disconnect"}
-
-    async def send(message: Any) -> None:
-        nonlocal status
-        status = message.get("status", status)
-        parts.append(message.get("body", b""))
-
-    scope = {
-        "type": "http", "http_version": "1.1", "method": "GET", "scheme": "http", "path": request.url.path,
-        "raw_path": request.url.raw_path.partition(b"?")[0], "query_string": request.url.query, "root_path": "",
-        "headers": [(name.lower(), value) for name, value in request.headers.raw], "client": ("127.0.0.1", 1),
-        "server": ("127.0.0.1", 8383),
-    }  # fmt: skip
-    streaming = asyncio.ensure_future(asking.application(scope, receive, send))
-    await asyncio.sleep(3)
-    left.set()
-    await streaming
-    return Answer(status, b"\r\n\r\n" + b"".join(parts))
+    async with streamed(asking.application, path, headers) as one:
+        await asyncio.sleep(3)
+    return Answer(one.status, b"\r\n\r\n" + one.body)
 
 
 def told_of(answer: Answer, client: str) -> bytes:
@@ -82,8 +59,23 @@ def told_of(answer: Answer, client: str) -> bytes:
     return re.sub(rb"(?i)content-length: \d+", b"", _CHANGING.sub(b"", answer.text.replace(client.encode(), b"CLIENT")))
 
 
+def _needed(entry: Entry) -> AccessScope | None:
+    """The scope that the route needs for this path."""
+    path = entry.path.partition("?")[0].replace("{client}", OWN)
+    route, parameters = _TABLE.find(entry.method, path.strip("/").split("/"))
+    return route.scope_for(parameters)
+
+
+def test_a_limit_of_a_client_needs_what_its_quota_needs() -> None:
+    for method in ("PUT", "DELETE"):
+        limit, quota = _ROUTES[method, "/queues/{queue}/limit"], _ROUTES[method, "/clients/{name}/quota"]
+        assert limit.scope_for({"queue": "images"}) is AccessScope.OPERATE
+        assert limit.scope_for({"queue": "acme-tasks"}) is limit.scope_for({"queue": "ns/acme-tasks"}) is quota.scope
+        assert quota.scope is AccessScope.ADMIN
+
+
 def test_every_route_has_its_entries() -> None:
-    assert {(entry.method, entry.route) for entry in ENTRIES} == set(_SCOPES)
+    assert {(entry.method, entry.route) for entry in ENTRIES} == set(_ROUTES)
     for entry in ENTRIES:
         path = entry.path.partition("?")[0].replace("{client}", OWN)
         route, _ = _TABLE.find(entry.method, path.strip("/").split("/"))
@@ -100,15 +92,16 @@ _ACTS = [entry for entry in ENTRIES if entry.method != "GET"]
 
 @pytest.mark.parametrize("how", CREDENTIALS)
 @pytest.mark.parametrize(
-    "entries", [_LOOKS, *([act] for act in _ACTS)],
+    "entries",
+    [_LOOKS, *([act] for act in _ACTS)],
     ids=["looks", *(f"{act.method} {act.path}" for act in _ACTS)],
-)  # fmt: skip
+)
 async def test_a_route_opens_to_its_scope_and_its_queues_only(
     virtual_clock: VirtualClock, entries: list[Entry], how: str
 ) -> None:
     async with asking(virtual_clock, how) as server:
         for entry in entries:
-            needed = _SCOPES[entry.method, entry.route]
+            needed = _needed(entry)
             if needed is not None:
                 await _check_other_scopes(server, entry, needed)
             await _check_queues(server, entry, AccessScope.SEND if needed is None else needed)

@@ -13,10 +13,14 @@ import httpx
 from starlette.requests import Request
 
 from tenure import Context, Tenure
+from tenure.client.finding_store import FindingStore
 from tenure.errors import NoResult
 from tenure.lease import LeaseRequest
+from tenure.monitoring.alerting.finding import AlertState
+from tenure.monitoring.catalogue import AlertSeverity
 from tenure.owner import Owner
 from tenure.server.application import Application
+from tenure.server.consumers.lease_token import LeaseName
 from tenure.server.principal import AccessScope, Principal
 from tenure.testing.virtual import VirtualClock
 
@@ -66,6 +70,14 @@ async def fill(app: Tenure) -> None:
         await app.submit(f"{client}_resize", payload, id=f"{client}-ready")
         await app.submit(f"{client}_resize", payload, id=f"{client}-delayed", delay=3600)
         await app.operate.pause(f"{client}-tasks")
+        await FindingStore(app.state).put(_finding(f"{client}-tasks", app.state.wall()), None)
+
+
+def _finding(queue: str, now: float) -> AlertState:
+    return AlertState(
+        alert="duplicates", subject=queue, queue=queue, severity=AlertSeverity.TICKET, fired_at=now, value=0.01,
+        evidence=f"3 of 300 in {queue}", seen_at=now,
+    )  # fmt: skip
 
 
 def by_header(request: Request) -> Principal | None:
@@ -81,6 +93,8 @@ class Asking:
         self.application = application
         self.client = client
         self.how = how
+        #: What stands for the signed token of a client's lease, and the token.
+        self.leases: dict[str, str] = {}
         self._known: dict[frozenset[AccessScope], dict[str, str]] = {}
 
     async def headers(self, *scopes: AccessScope) -> dict[str, str]:
@@ -109,4 +123,13 @@ async def asking(clock: VirtualClock, how: str) -> AsyncIterator[Asking]:
     options = {"authenticate": by_header} if how == "hook" else {}
     async with serving(app, routes=(), **options) as (application, client):
         await fill(app)
-        yield Asking(application, client, how)
+        made = Asking(application, client, how)
+        tokens = application.server.consumers.tokens
+        for name in (OWN, FOREIGN):
+            record = await app.record(f"{name}-held")
+            assert record is not None
+            assert record.owner is not None
+            assert record.fence is not None
+            lease = LeaseName(record.id, record.queue, record.owner, record.fence, f"{name}_resize", 0.0, 600.0)
+            made.leases[f"<lease of {name}>"] = await tokens.write(lease)
+        yield made

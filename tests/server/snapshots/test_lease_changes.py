@@ -42,7 +42,7 @@ def test_a_viewer_who_follows_shows_what_is() -> None:
         [lease("b", deadline=NOW + 60), lease("c")],
         [],
         [lease("c", fence=2), lease("a")],
-    ]  # fmt: skip
+    ]
     rows: dict[str, HeldLease] = {}
     before: list[HeldLease] | None = None
     for now in course:
@@ -79,9 +79,11 @@ def tags(seen: Overview, now: float = NOW) -> list[str]:
 
 def test_a_tag_is_of_what_is_said_and_not_of_when() -> None:
     later = overview(
-        now=NOW + 1, leases=(lease("a", deadline_in=29.0),), last_sweep_at=NOW - 3 + 1e-6,
+        now=NOW + 1,
+        leases=(lease("a", deadline_in=29.0),),
+        last_sweep_at=NOW - 3 + 1e-6,
         headline=Headline(Mood.WELL, "All well: swept 4 s ago"),
-    )  # fmt: skip
+    )
     assert tags(overview()) == tags(later, NOW + 1.5)
     swept = overview(last_sweep_at=NOW)
     assert all(one != other for one, other in zip(tags(overview()), tags(swept), strict=True))

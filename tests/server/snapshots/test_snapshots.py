@@ -13,7 +13,9 @@ from tenure.client.operations.access import Access
 from tenure.client.operations.overview.reading import OverviewReader
 from tenure.errors import BrokerUnavailable
 from tenure.message import Message, Outgoing
-from tenure.server.snapshots.parts import SnapshotPart
+from tenure.server.snapshots.encoded_part import encode_part
+from tenure.server.snapshots.entity_tag import tag_of
+from tenure.server.snapshots.parts import SnapshotPart, leases_of, overview_of, queues_of, times_of
 from tenure.server.snapshots.snapshots import Snapshots
 from tenure.server.snapshots.ticks import SnapshotTicks
 from tenure.testing.virtual import VirtualClock
@@ -213,3 +215,35 @@ async def test_an_overview_of_a_thousand_queues_fits_into_8_kilobytes(virtual_cl
     tick = SnapshotTicks(snapshots, access, frozenset({SnapshotPart.OVERVIEW}), 20).next()
     assert len(tick) <= 8_192
     assert payload_of(tick)["overview"]["queue_count"] == 1_000
+
+
+async def test_an_answer_is_encoded_once_and_has_its_own_times(virtual_clock: VirtualClock, app: Tenure) -> None:
+    await send(app, "mail", 2)
+    snapshots, access = Snapshots(app), access_of(app)
+    encodes = 0
+
+    def redact(document: bytes) -> bytes:
+        nonlocal encodes
+        encodes += 1
+        return document.replace(b"mail", b"post")
+
+    async def answer(part: Any) -> tuple[bytes, Any]:
+        overview = await snapshots.view(access)
+        times = times_of(overview, app.state.wall(), snapshots.next_in())
+        encoded = snapshots.made_of(overview, part, lambda: encode_part(part(overview, times), redact))
+        whole = part(overview, times)
+        assert encoded.tag == tag_of(whole)
+        return encoded.body(times), whole
+
+    for part in (overview_of, queues_of, leases_of):
+        encodes, bodies = 0, []
+        for _ in range(3):
+            body, whole = await answer(part)
+            bodies.append(body)
+            assert body == msgspec.json.encode(whole).replace(b"mail", b"post")
+            await asyncio.sleep(0.1)
+        assert (encodes, len(set(bodies))) == (1, 3)
+        await send(app, "mail", 3)
+        await asyncio.sleep(1.1)
+        await answer(part)
+        assert encodes == 2, "a newer snapshot is encoded anew"

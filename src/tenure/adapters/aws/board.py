@@ -9,7 +9,7 @@ from tenure.adapters.aws.desk import Change, Desk, Kind
 from tenure.notice import Notices, Pause, Post, PostKind, Tick, newest_cancels
 from tenure.rules.post_row import PostRow, posts_of, row_of
 from tenure.rules.storable import check_post, check_room
-from tenure.table import Place
+from tenure.table import RowKey
 
 _MANY = 10_000
 
@@ -27,7 +27,7 @@ class _Turn(msgspec.Struct):
 
 
 _SAID, _TICK, _TURN = Kind(_Said), Kind(Tick), Kind(_Turn)
-_BOARD = Place("board", "board")
+_BOARD = RowKey("board", "board")
 
 
 class AwsBoard:
@@ -102,7 +102,7 @@ class AwsBoard:
                 return Change(answer=False)
             return Change(answer=True, to=tick)
 
-        return await self._desk.change_one(_TICK, Place("tick", tick.schedule), decide)
+        return await self._desk.change_one(_TICK, RowKey("tick", tick.schedule), decide)
 
     async def ticks(self) -> list[Tick]:
         rows = await self._desk.table.page("tick", limit=_MANY)
@@ -112,7 +112,7 @@ class AwsBoard:
         def decide(known: Tick | None) -> Change[bool]:
             return Change(known is not None, remove=True)
 
-        return await self._desk.change_one(_TICK, Place("tick", schedule), decide)
+        return await self._desk.change_one(_TICK, RowKey("tick", schedule), decide)
 
     async def take_turn(self, name: str, token: str, seconds: float) -> bool:
         def decide(turn: _Turn | None) -> Change[bool]:
@@ -121,4 +121,4 @@ class AwsBoard:
                 return Change(answer=False)
             return Change(answer=True, to=_Turn(token, now + seconds))
 
-        return await self._desk.change_one(_TURN, Place("turn", name), decide)
+        return await self._desk.change_one(_TURN, RowKey("turn", name), decide)

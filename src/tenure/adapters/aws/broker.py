@@ -1,20 +1,22 @@
 """The broker port on SQS: each verb is an act on entries, and then a word to the queue.
 
 What a verb does is in the file named after the act: `sending`, `lending`, `holding`, `settling`, `returning`,
-`operating`, `looking`, `counting`, `queue_list`; the truth about a message is its entry (`entry.py`). An act that has
-begun goes on to its end, even if whoever asked for it is cancelled: it takes several calls, and half of one helps
-nobody.
+`operating`, `promoting`, `announcements`, `looking`, `counting`, `queue_list`; the truth about a message is its entry
+(`entry.py`). An act that has begun goes on to its end, even if whoever asked for it is cancelled: it takes several
+calls, and half of one helps nobody.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from tenure.adapters.aws import (
+    announcements,
     counting,
     held_leases,
     holding,
     lending,
     looking,
     operating,
+    promoting,
     putting_aside,
     queue_list,
     receiving,
@@ -24,9 +26,24 @@ from tenure.adapters.aws import (
 )
 from tenure.adapters.aws.store import Store
 from tenure.adapters.aws.traits import traits
-from tenure.broker import MOST_LEASES, RETIRE_BATCH, BrokerTraits, Depth, Refused, Sent, SweepRequest, Swept
+from tenure.announcement import READ_LIMIT, Announcement
+from tenure.broker import (
+    MOST_LEASES,
+    RETIRE_BATCH,
+    BrokerTraits,
+    Depth,
+    Erased,
+    Promoted,
+    Refused,
+    Sent,
+    SweepRequest,
+    Swept,
+)
+from tenure.client.limit_share import LimitShare
+from tenure.client.waiting_estimate import WaitingEstimate
 from tenure.finding import Finding
 from tenure.lease import Lease, LeaseRequest
+from tenure.limit import NO_LIMITS, Limit
 from tenure.message import MessageState, Outgoing
 from tenure.query import Leases, Page, Query
 from tenure.rules.skew import find_skew
@@ -38,9 +55,11 @@ from tenure.verdict import Reason
 class SqsBroker:
     """Lends messages from SQS."""
 
-    def __init__(self, store: Store) -> None:
-        """Made by `connect`."""
+    def __init__(self, store: Store, share: LimitShare | None = None, estimate: WaitingEstimate | None = None) -> None:
+        """Made by `connect`. `share`, `estimate`: of the same process."""
         self._store = store
+        self._share = share or LimitShare(store.clock)
+        self._estimate = estimate or WaitingEstimate(store.clock)
         self._traits = traits(store.options, can_scan=isinstance(store.table, ScanTable))
 
     @property
@@ -54,7 +73,7 @@ class SqsBroker:
         await self._store.close()
 
     def twin(self) -> "SqsBroker":
-        return SqsBroker(self._store.twin())
+        return SqsBroker(self._store.twin(), self._share, self._estimate)
 
     async def check(self, queues: Sequence[str]) -> list[Finding]:
         names = await queue_list.resolve(self._store, queues)
@@ -64,7 +83,15 @@ class SqsBroker:
         return [*findings, *find_skew(options.state_place, own=own, store=store)]
 
     async def send(self, batch: Sequence[Outgoing]) -> list[Sent]:
-        return await self._store.act(sending.send(self._store, batch)) if batch else []
+        if not batch:
+            return []
+        store = self._store
+        return await self._estimate.send(
+            batch,
+            lambda some: store.act(sending.send(store, some)),
+            lambda queue: counting.waiting(store, queue),
+            lambda ids: sending.known(store, ids),
+        )
 
     def refusal(self, outgoing: Outgoing) -> Reason | None:
         return sending.refusal(self._store, outgoing)
@@ -73,9 +100,21 @@ class SqsBroker:
         await self._store.act(putting_aside.put_aside(self._store, batch))
 
     async def lease(self, request: LeaseRequest) -> list[Lease]:
+        return await self._share.lease(request, self._lease)
+
+    async def _lease(self, request: LeaseRequest) -> list[Lease]:
         return await self._store.act(lending.lease(self._store, request))
 
-    async def wait(self, queues: Sequence[str], seconds: float, excluded: Sequence[str] = ()) -> None:
+    async def wait(
+        self,
+        queues: Sequence[str],
+        seconds: float,
+        excluded: Sequence[str] = (),
+        limits: Mapping[str, Limit] = NO_LIMITS,
+    ) -> None:
+        await self._share.wait(queues, seconds, excluded, limits, self._wait)
+
+    async def _wait(self, queues: Sequence[str], seconds: float, excluded: Sequence[str]) -> None:
         store = self._store
         if receiving.is_many(store, queues):
             store.listen()
@@ -85,19 +124,23 @@ class SqsBroker:
         await store.stash.wait([spot for name in names for spot in store.spots.of(name)], seconds)
 
     async def touch(self, leases: Sequence[Lease]) -> list[Lease]:
-        return await self._store.act(holding.touch(self._store, leases)) if leases else []
+        return self._share.touched(await self._store.act(holding.touch(self._store, leases))) if leases else []
 
     async def ack(self, batch: Sequence[Ack]) -> list[Settlement]:
-        return await self._store.act(settling.ack(self._store, batch)) if batch else []
+        told = await self._store.act(settling.ack(self._store, batch)) if batch else []
+        return self._share.settled(batch, told)
 
     async def nack(self, batch: Sequence[Nack]) -> list[Settlement]:
-        return await self._store.act(settling.nack(self._store, batch)) if batch else []
+        told = await self._store.act(settling.nack(self._store, batch)) if batch else []
+        return self._share.settled(batch, told)
 
     async def give_back(self, batch: Sequence[GiveBack]) -> list[Settlement]:
-        return await self._store.act(settling.give_back(self._store, batch)) if batch else []
+        told = await self._store.act(settling.give_back(self._store, batch)) if batch else []
+        return self._share.settled(batch, told, returns_tokens=True)
 
     async def dead_letter(self, batch: Sequence[DeadLetter]) -> list[Settlement]:
-        return await self._store.act(settling.dead_letter(self._store, batch)) if batch else []
+        told = await self._store.act(settling.dead_letter(self._store, batch)) if batch else []
+        return self._share.settled(batch, told)
 
     # A message is found by its id alone, in one look: the queue is no hint here.
 
@@ -108,16 +151,27 @@ class SqsBroker:
         return await self._store.act(operating.delete(self._store, ids)) if ids else []
 
     async def cancel(self, ids: Sequence[str], queue: str | None = None) -> list[MessageState | None]:  # noqa: ARG002
+        self._share.gone(ids)
         return await self._store.act(operating.cancel(self._store, ids)) if ids else []
 
+    async def promote(self, ids: Sequence[str], queue: str | None = None) -> list[Promoted]:  # noqa: ARG002
+        return await self._store.act(promoting.promote(self._store, ids)) if ids else []
+
+    async def announcements(self, after: str = "", limit: int = READ_LIMIT) -> list[Announcement]:
+        return await self._store.act(announcements.read(self._store.desk, after, limit))
+
+    async def announced(self, batch: Sequence[Announcement]) -> None:
+        if batch:
+            await self._store.act(announcements.forget(self._store.desk, batch))
+
     async def sweep(self, request: SweepRequest) -> Swept:
-        return await self._store.act(returning.sweep(self._store, request))
+        return self._returned(await self._store.act(returning.sweep(self._store, request)))
 
     async def held(self, owner: str, request_id: str | None = None) -> list[Lease]:
         return await holding.held(self._store, owner, request_id)
 
     async def retire(self, owner: str, *, crashed: bool, limit: int = RETIRE_BATCH) -> Swept:
-        return await self._store.act(returning.retire(self._store, owner, limit, crashed=crashed))
+        return self._returned(await self._store.act(returning.retire(self._store, owner, limit, crashed=crashed)))
 
     async def find(self, id: str, owner: str, fence: int, queue: str | None = None) -> Lease | None:  # noqa: ARG002
         return await holding.find(self._store, id, owner, fence)
@@ -135,5 +189,12 @@ class SqsBroker:
         """Take a queue off Tenure's list. The queue of SQS itself is never deleted: it may be somebody else's too."""
         return await self._store.act(queue_list.forget(self._store, queue))
 
+    async def erase(self, queue: str, after: str = "") -> Erased:  # noqa: ARG002 - of the contract
+        return Erased(0)
+
     async def depth(self, queues: Sequence[str] | None = None) -> list[Depth]:
         return await counting.depth(self._store, queues)
+
+    def _returned(self, swept: Swept) -> Swept:
+        self._share.gone((*swept.returned, *swept.dead))
+        return swept

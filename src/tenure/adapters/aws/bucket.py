@@ -1,4 +1,4 @@
-"""A cloakroom in S3: one object a body, under a prefix.
+"""A blob store in S3: one object a body, under a prefix.
 
     s3://bucket/prefix?region=eu-west-1
 
@@ -23,11 +23,11 @@ from aiohttp import ClientError
 
 from tenure.adapters.aws import faults
 from tenure.adapters.aws.link import new_session
-from tenure.answer import read_answer
-from tenure.cloakroom import Left
+from tenure.blobs import StoredBlob
 from tenure.clock import Clock
 from tenure.errors import BadURL, BrokerError, BrokerUnavailable, StoreMissing
-from tenure.url import above_zero, read_query, web_address, yes_or_no
+from tenure.rules.cloud_errors import read_answer
+from tenure.url_options import above_zero, read_query, web_address, yes_or_no
 
 T = TypeVar("T")
 
@@ -97,7 +97,7 @@ class _Session(AIOHTTPSession):  # type: ignore[misc]
         return session
 
 
-class BucketCloakroom:
+class S3BlobStore:
     """One prefix of one bucket, on one event loop."""
 
     def __init__(self, options: BucketOptions, clock: Clock) -> None:
@@ -111,9 +111,9 @@ class BucketCloakroom:
         self._gate = asyncio.Semaphore(_AT_ONCE)
         self._busy = 0
 
-    def twin(self) -> "BucketCloakroom":
+    def twin(self) -> "S3BlobStore":
         """A client belongs to one loop."""
-        return BucketCloakroom(self.options, self._clock)
+        return S3BlobStore(self.options, self._clock)
 
     async def open(self) -> None:
         """Connect, and look whether there is such a bucket."""
@@ -223,9 +223,9 @@ class BucketCloakroom:
                 msg = f"{self.place} did not discard {len(failed)} of {len(keys)} bodies: {first.get('Code')}"
                 raise BrokerError(msg)
 
-    async def browse(self, *, after: str = "", limit: int = 1000) -> list[Left]:
+    async def browse(self, *, after: str = "", limit: int = 1000) -> list[StoredBlob]:
         """What lies there, in the order of names."""
-        left: list[Left] = []
+        left: list[StoredBlob] = []
         while len(left) < limit:
             words = {"StartAfter": self._key(after)} if after else {}
             answer = await self._translated(
@@ -237,7 +237,7 @@ class BucketCloakroom:
             now, cut = self._clock.wall(), len(self.options.prefix)
             for one in answer.get("Contents", ()):
                 age = max(0.0, now - one["LastModified"].timestamp())
-                left.append(Left(one["Key"][cut:], one["Size"], age))
+                left.append(StoredBlob(one["Key"][cut:], one["Size"], age))
             if not answer.get("IsTruncated") or not left:
                 break
             after = left[-1].name

@@ -9,7 +9,7 @@ import os
 
 from tenure.adapters.aws.desk import Change, Desk, Kind
 from tenure.adapters.aws.entry import Bulk
-from tenure.table import Place, Write
+from tenure.table import RowKey, Write
 
 #: What is smaller stays in the row itself.
 INLINE = 100_000
@@ -19,14 +19,14 @@ _PAGE = 200_000
 _BYTES = Kind(bytes)
 
 
-async def keep(desk: Desk, part: str, data: bytes) -> Bulk:
-    """Write bytes down; they are read when something names them."""
+async def keep(desk: Desk, part: str, data: bytes, *, forget_at: float | None = None) -> Bulk:
+    """Write bytes down; they are read when something names them. `forget_at` may be `NEVER`."""
     some = [data[start : start + _PAGE] for start in range(0, len(data), _PAGE)]
     bulk = Bulk(os.urandom(8).hex(), len(some))
-    forget_at = desk.kept_after_the_queue()
+    until = desk.kept_after_the_queue() if forget_at is None else forget_at
 
     def decide(number: int, _known: bytes | None) -> Change[None]:
-        return Change(None, some[number], forget_at=forget_at)
+        return Change(None, some[number], forget_at=until)
 
     await desk.change(_BYTES, _places(part, bulk), decide, are_new=True)
     return bulk
@@ -38,10 +38,20 @@ async def load(desk: Desk, part: str, bulk: Bulk) -> bytes | None:
     return b"".join(some) if len(some) == bulk.pages else None
 
 
+async def keep_no_longer(desk: Desk, part: str, bulk: Bulk) -> None:
+    """They were to be kept always, and may be forgotten in time now."""
+    forget_at = desk.kept_after_the_queue()
+
+    def decide(_number: int, known: bytes | None) -> Change[None]:
+        return Change(None, known, forget_at=forget_at)
+
+    await desk.change(_BYTES, _places(part, bulk), decide)
+
+
 async def drop(desk: Desk, part: str, bulk: Bulk) -> None:
     """Nothing names them any more."""
     await desk.table.write([Write(place, None, None) for place in _places(part, bulk)])
 
 
-def _places(part: str, bulk: Bulk) -> list[Place]:
-    return [Place(part, f"x{bulk.name}-{number:04}") for number in range(bulk.pages)]
+def _places(part: str, bulk: Bulk) -> list[RowKey]:
+    return [RowKey(part, f"x{bulk.name}-{number:04}") for number in range(bulk.pages)]

@@ -41,13 +41,19 @@ async def _depth(store: Store, queue: str, lent: int) -> Depth:
     if said is None:
         return Depth(
             queue=queue, ready=None, delayed=None, leased=lent, dead=dead, oldest_age_seconds=None, estimated=True
-        )  # fmt: skip
+        )
     visible, hidden, delayed = said
     # What is hidden and not lent waits for its time: for a hop's end, or for a timer of its own.
     return Depth(
         queue=queue, ready=visible, delayed=delayed + max(0, hidden - lent), leased=lent, dead=dead,
         oldest_age_seconds=None, estimated=True,
     )  # fmt: skip
+
+
+async def waiting(store: Store, queue: str) -> int | None:
+    """About how many wait: visible, or delayed by SQS. What waits by a timer of its own is not among them."""
+    said = await counts(store, queue)
+    return None if said is None else said[0] + said[2]
 
 
 async def counts(store: Store, queue: str) -> tuple[int, int, int] | None:

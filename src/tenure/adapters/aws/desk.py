@@ -12,6 +12,7 @@ Rows:  m#<id> m      the message's entry        o#<owner> <request>  what one le
        board …, turn …, tick …, sweep           shelves <queue>      queues with dead letters
        queues <queue>  the queues there are     j …, s#…, acts …     events, samples, acts (`pages.py`)
        y#<step>#… …  tallies (`tallies.py`)     kv <kind> <name>     small documents (`key_values.py`)
+       announce …    intents (`announcing.py`)
 
 Used by everything above the table.
 """
@@ -19,6 +20,7 @@ Used by everything above the table.
 import asyncio
 import hashlib
 import math
+import os
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Generic, TypeVar
@@ -30,7 +32,8 @@ from tenure.claim import Scope
 from tenure.clock import Clock
 from tenure.errors import BrokerUnavailable
 from tenure.message import MessageState
-from tenure.table import KEEP, Place, Row, Table, Write
+from tenure.rules.announce_intent import number_of, place_of
+from tenure.table import KEEP, Row, RowKey, Table, Write
 
 T = TypeVar("T")
 A = TypeVar("A")
@@ -53,6 +56,8 @@ _DEAD = '"state":"dead"'
 _REDRIVING = '"is_redriving":true'
 _LEASED = '"state":"leased"'
 _DONE = '"state":"done"'
+#: How it says that it asked to be announced: then it is kept until it was.
+_ASKS = '"announce":'
 #: So many rows are remembered that were written here, and no large ones.
 _REMEMBERED = 2000
 _LONGEST = 16_384
@@ -83,21 +88,23 @@ class Change(msgspec.Struct, Generic[A]):
     remove: bool = False
     #: Wall time after which it may be forgotten, or `NEVER`. None: by what kind of row it is; else as was said before.
     forget_at: float | None = None
+    #: Nothing is written, and the answer will do although it rests on what the row is only thought to say.
+    is_guess: bool = False
 
 
 class Desk:
     """Decides about rows of one table."""
 
     def __init__(
-        self, table: Table, clock: Clock, keep_seconds: float, wrote: OrderedDict[Place, Row] | None = None
+        self, table: Table, clock: Clock, keep_seconds: float, wrote: OrderedDict[RowKey, Row] | None = None
     ) -> None:
         """Finished rows are kept for so long. `wrote` is shared by all desks of one process, on whatever loop."""
         self.table = table
         self.clock = clock
         self.keep_seconds = keep_seconds
-        self._fence = 0
+        self._fence = self._intent = 0
         #: What was written here last about messages that are lent.
-        self._wrote = OrderedDict[Place, Row]() if wrote is None else wrote
+        self._wrote = OrderedDict[RowKey, Row]() if wrote is None else wrote
 
     @property
     def table_forgets(self) -> bool:
@@ -129,7 +136,13 @@ class Desk:
         self._fence = max(self._fence + 1, top + 1, int(self.clock.wall() * 1e6))
         return self._fence
 
-    async def get(self, kind: Kind[T], places: Sequence[Place]) -> list[T | None]:
+    def next_intent(self, last: str) -> str:
+        """The place of a new intent, behind `last` and behind every other one of this process."""
+        before = max(self._intent, number_of(last))
+        place, self._intent = place_of(int(self.table.wall() * 1e6), before, os.urandom(3).hex())
+        return place
+
+    async def get(self, kind: Kind[T], places: Sequence[RowKey]) -> list[T | None]:
         """What rows say. What was thought of them otherwise is forgotten: whoever looks first may rely on the look."""
         rows = await self.table.get(places) if places else []
         for place, row in zip(places, rows, strict=True):
@@ -141,7 +154,7 @@ class Desk:
     async def change(
         self,
         kind: Kind[T],
-        places: Sequence[Place],
+        places: Sequence[RowKey],
         decide: Callable[[int, T | None], Change[A]],
         *,
         are_new: bool = False,
@@ -164,7 +177,7 @@ class Desk:
             for number, row in zip(turn, rows, strict=True):
                 change = decide(number, kind.read(row))
                 if change.to is None and not (change.remove and row is not None):
-                    if places[number] in thought:
+                    if places[number] in thought and not change.is_guess:
                         continue  # nothing would be written, so nothing would tell if that was wrong
                     answers[number] = change.answer
                     continue
@@ -181,7 +194,7 @@ class Desk:
             left = [number for number in left if number not in answers]
             if not all(done) and tried > 1:
                 await asyncio.sleep(0.005 * min(tried, 20))
-        raise BrokerUnavailable("others change the same row all the time; nothing was done, and it is tried again")
+        raise BrokerUnavailable("too many concurrent changes to the same row; nothing was done; retrying")
 
     async def _write(self, writes: list[Write], looks: Iterator[int]) -> list[bool]:
         """Whether each was carried out. If no answer came, look for it; if that fails too, nothing is known."""
@@ -196,7 +209,7 @@ class Desk:
                 raise error from None
         return [(None if row is None else row.text) == write.text for row, write in zip(rows, writes, strict=True)]
 
-    def _thought(self, places: list[Place], *, tried: int, are_new: bool) -> dict[Place, Row | None]:
+    def _thought(self, places: list[RowKey], *, tried: int, are_new: bool) -> dict[RowKey, Row | None]:
         """What rows are thought to say, at first."""
         if tried:
             return {}
@@ -204,7 +217,7 @@ class Desk:
             return dict.fromkeys(places)
         return {place: row for place in places if (row := self._wrote.get(place)) is not None}
 
-    async def _rows(self, places: list[Place], thought: dict[Place, Row | None]) -> list[Row | None]:
+    async def _rows(self, places: list[RowKey], thought: dict[RowKey, Row | None]) -> list[Row | None]:
         """The rows as they are thought to be, and the others as they are."""
         asked = [place for place in places if place not in thought]
         found = dict(zip(asked, await self.table.get(asked), strict=True)) if asked else {}
@@ -219,18 +232,24 @@ class Desk:
             if len(self._wrote) > _REMEMBERED:
                 self._wrote.popitem(last=False)
 
-    async def change_one(self, kind: Kind[T], place: Place, decide: Callable[[T | None], Change[A]]) -> A:
+    async def change_one(self, kind: Kind[T], place: RowKey, decide: Callable[[T | None], Change[A]]) -> A:
         """As `change`, for one row."""
         (answer,) = await self.change(kind, [place], lambda _, value: decide(value))
         return answer
 
     def _forget_at(self, value: Any, before: str | None) -> float | None:
-        """What is on its way is kept as long as SQS can keep it, and the ledger's window more; a dead letter always."""
+        """What is on its way is kept as long as SQS can keep it, and the ledger's window more.
+
+        A dead letter is kept always, and so is what asked to be announced, until it was (`announcements.py`).
+        """
         is_entry = isinstance(value, Entry)
         if is_entry and (value.state == MessageState.DEAD or value.is_half_redriven):
             return None
+        asks = is_entry and value.announce is not None and (value.intents or value.announced < value.generation)
         if before is not None and not (is_entry and (_DEAD in before or _REDRIVING in before)):
-            return KEEP
+            return None if asks and _ASKS not in before else KEEP
+        if asks:
+            return None
         if isinstance(value, Entry | Claim):
             due = max(0.0, value.due - self.now()) if isinstance(value, Entry) else 0.0
             return self.kept_after_the_queue() + due
@@ -277,24 +296,33 @@ def attribute_rows(shelf: int) -> str:
     return f"{_ATTRIBUTES}{shelf}-"
 
 
-def _pages(id: str, count: int, part: str) -> list[Place]:
-    return [Place(f"m#{id}", f"{part}{number:04}") for number in range(count)]
+def _pages(id: str, count: int, part: str) -> list[RowKey]:
+    return [RowKey(f"m#{id}", f"{part}{number:04}") for number in range(count)]
 
 
-def entry_place(id: str) -> Place:
+def entry_place(id: str) -> RowKey:
     """Where the entry of a message is."""
-    return Place(f"m#{id}", "m")
+    return RowKey(f"m#{id}", "m")
 
 
-def claim_place(scope: Scope) -> Place:
+#: How the key of a scope begins that is of one message alone.
+OWN = "id:"
+
+
+def is_own(scope: Scope) -> bool:
+    """Whether it is the scope of one message without a key: its claim is in its entry."""
+    return scope.key.startswith(OWN)
+
+
+def claim_place(scope: Scope) -> RowKey:
     """Where the claim of a key is. Keys may be long, so they are told by their digest."""
     words = _encode([scope.queue, scope.task, scope.key, scope.generation])
-    return Place(f"k#{hashlib.sha256(words).hexdigest()[:40]}", "k")
+    return RowKey(f"k#{hashlib.sha256(words).hexdigest()[:40]}", "k")
 
 
-def _firsts(numbers: Sequence[int], places: Sequence[Place]) -> list[int]:
+def _firsts(numbers: Sequence[int], places: Sequence[RowKey]) -> list[int]:
     """The first of each place."""
-    seen: dict[Place, int] = {}
+    seen: dict[RowKey, int] = {}
     for number in numbers:
         seen.setdefault(places[number], number)
     return list(seen.values())

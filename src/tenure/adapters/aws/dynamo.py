@@ -14,10 +14,10 @@ from typing import Any, TypeVar
 
 from tenure.adapters.aws import faults
 from tenure.adapters.aws.link import Link
-from tenure.answer import AnswerKind
-from tenure.errors import BrokerError, BrokerUnavailable, StoreMissing
+from tenure.errors import BrokerError, BrokerUnavailable, PermissionMissing, StoreMissing
 from tenure.retry import RetryPolicy
-from tenure.table import KEEP, Place, Row, Scanned, Write, split_mark
+from tenure.rules.cloud_errors import AnswerKind
+from tenure.table import KEEP, Row, RowKey, Scanned, Write, split_mark
 
 T = TypeVar("T")
 
@@ -74,8 +74,8 @@ class DynamoTable:
     def wall(self) -> float:
         return self._link.timeline.wall()
 
-    async def get(self, places: Sequence[Place]) -> list[Row | None]:
-        found: dict[Place, Row] = {}
+    async def get(self, places: Sequence[RowKey]) -> list[Row | None]:
+        found: dict[RowKey, Row] = {}
         for some in _portions(list(dict.fromkeys(places)), _READS):
             keys = [{"part": {"S": one.part}, "sort": {"S": one.sort}} for one in some]
             for attempt in range(1, _AGAIN.max_attempts + 1):
@@ -129,10 +129,12 @@ class DynamoTable:
     async def scan(self, beginning: str, sort: str, *, after: str = "", limit: int = 1000) -> Scanned:
         """One call, which reads up to `limit` rows or a megabyte. Paid by what it reads: half a unit for each 4 KB."""
         words: dict[str, Any] = {
-            "TableName": self._name, "Limit": limit, "FilterExpression": "#sort = :sort AND begins_with(#part, :part)",
+            "TableName": self._name,
+            "Limit": limit,
+            "FilterExpression": "#sort = :sort AND begins_with(#part, :part)",
             "ExpressionAttributeNames": {"#part": "part", "#sort": "sort"},
             "ExpressionAttributeValues": {":part": {"S": beginning}, ":sort": {"S": sort}},
-        }  # fmt: skip
+        }
         if after:
             part, at = split_mark(after)
             words["ExclusiveStartKey"] = {"part": {"S": part}, "sort": {"S": at}}
@@ -250,14 +252,15 @@ class DynamoTable:
         """A table that was made by others may keep everything for ever, which works, and costs."""
         try:
             answer = await self._call("describe_time_to_live", TableName=self._name)
-        except faults.PermissionMissing:
+        except PermissionMissing:
             return  # needed for nothing else
         said = answer["TimeToLiveDescription"]
         if said.get("TimeToLiveStatus") not in ("ENABLED", "ENABLING") or said.get("AttributeName") != _FORGET:
             logger.warning(
-                "%s never forgets: switch its time to live on, with the attribute %r, or it grows for ever",
-                self._place, _FORGET,
-            )  # fmt: skip
+                "%s has no time to live: enable it on the attribute %r, or the table grows for ever",
+                self._place,
+                _FORGET,
+            )
 
     def _check(self, table: dict[str, Any]) -> None:
         keys = {one["KeyType"]: one["AttributeName"] for one in table["KeySchema"]}
@@ -281,4 +284,4 @@ def _is_alone(one: Write) -> bool:
 
 
 def _row(item: dict[str, Any]) -> Row:
-    return Row(Place(item["part"]["S"], item["sort"]["S"]), item["d"]["S"])
+    return Row(RowKey(item["part"]["S"], item["sort"]["S"]), item["d"]["S"])

@@ -10,6 +10,7 @@ seal ends both. The claims of keys have rows of their own.
 
 import msgspec
 
+from tenure.announcement import AnnounceRequest
 from tenure.claim import digest
 from tenure.lease import Lease
 from tenure.message import Counters, Message, MessageState, Outgoing
@@ -21,6 +22,9 @@ GONE, UNSENT = "gone", ""
 
 #: A history is no longer than this; what is older goes first.
 _HISTORY_BYTES = 100_000
+
+#: A claim names the announced endings of so many messages.
+_MOST_CHOSEN = 50
 
 SENT, RUNNING, DONE = "sent", "running", "done"
 
@@ -54,6 +58,8 @@ class Claim(msgspec.Struct, gc=False, omit_defaults=True):
     #: Where result and hand-offs are instead, if they are large.
     bulk: Bulk | None = None
     finished_at: float | None = None
+    #: Of a key: by message, the place of the intent of its one ending that is announced. Empty: it was announced.
+    announced: dict[str, str] = {}
 
     def is_run_under(self, owner: str, fence: int) -> bool:
         """Whether that is the claim under which it runs now. Lapsed is not lost yet."""
@@ -62,6 +68,12 @@ class Claim(msgspec.Struct, gc=False, omit_defaults=True):
     def release(self) -> None:
         """Nobody runs it any more, and it is not done."""
         self.state, self.owner, self.runner, self.until = SENT, "", "", 0.0
+
+    def choose(self, id: str, place: str) -> str:
+        """Choose the ending of a message that is announced, if none is chosen yet; the place of the chosen one."""
+        if id not in self.announced:
+            self.announced = dict([*self.announced.items(), (id, place)][-_MOST_CHOSEN:])
+        return self.announced[id]
 
 
 class Entry(msgspec.Struct, gc=False, omit_defaults=True):
@@ -80,8 +92,12 @@ class Entry(msgspec.Struct, gc=False, omit_defaults=True):
     max_attempts: int | None = None
     #: While delayed.
     due: float = 0.0
+    #: While delayed, of a copy that nobody has received: what it says, if that is short (`promoting.py`).
+    body: str = ""
+    head: str = ""
 
-    # The lease, while leased. The receipt lets whoever returns the message make it visible at once.
+    # The lease, while leased. The receipt lets whoever returns the message make it visible at once; it is kept while
+    # the message is delayed.
     owner: str | None = None
     fence: int = 0
     request: str = ""
@@ -132,6 +148,12 @@ class Entry(msgspec.Struct, gc=False, omit_defaults=True):
     group: str = ""
     #: Where the checkpoint is that counts.
     checkpoint: Bulk | None = None
+    #: What is to be told when it ends. None: nothing, as nearly always.
+    announce: AnnounceRequest | None = None
+    #: The newest generation whose end is announced. -1: none.
+    announced: int = -1
+    #: The places of the intents by which it ended (`announcing.py`), until they are announced.
+    intents: tuple[str, ...] = ()
 
     @property
     def counters(self) -> Counters:
@@ -169,7 +191,12 @@ class Entry(msgspec.Struct, gc=False, omit_defaults=True):
         self.generation = self.carried = message.generation
         self.key = None if message.key is None else f"key:{message.key}"
         self.digest = "" if message.key is None else digest(message)
+        self.announce = AnnounceRequest.of(message) or self.announce
         self.lease_seconds, self.max_attempts = message.overrides.lease_seconds, message.overrides.max_attempts
+
+    def end_by(self, place: str) -> None:
+        """It ends by the intent at that place."""
+        self.intents, self.announced = (*self.intents, place), self.generation
 
     def tell(self, ending: Ending) -> None:
         """Add to its history, which is bounded: a row has an end, and each of its kilobytes is sold."""
@@ -183,6 +210,7 @@ class Entry(msgspec.Struct, gc=False, omit_defaults=True):
         if self.claim is not None and self.claim.state == RUNNING:
             self.claim.release()
         self.owner, self.request, self.deadline, self.hold_until, self.receipt = None, "", 0.0, 0.0, ""
+        self.body = self.head = ""
         self.forget_beats()
 
     def beat(self, now: float, *, with_claim: bool) -> None:
@@ -195,6 +223,9 @@ class Entry(msgspec.Struct, gc=False, omit_defaults=True):
 
     def put_back(self, delay: float, now: float) -> None:
         """Into its queue again."""
+        receipt = self.receipt
         self.let_go()
+        if delay > 0:
+            self.receipt = receipt
         self.state = MessageState.DELAYED if delay > 0 else MessageState.READY
         self.due = now + delay if delay > 0 else 0.0

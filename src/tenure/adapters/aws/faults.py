@@ -1,16 +1,25 @@
 """Every error of the services and of the way to them, said in Tenure's words.
 
-What can pass and what cannot is decided in `tenure/answer.py`, for all who speak to such services; here are the codes
-that people must do something about. Each sentence says what happened to the messages and what to do. Used by `link.py`,
-`queues.py` and `dynamo.py`.
+What can pass and what cannot is decided in `rules/cloud_errors.py`, for all who speak to such services; here are the
+codes that people must do something about. Each sentence says what happened to the messages and what to do. Used by
+`link.py`, `queues.py` and `dynamo.py`.
 """
 
 import asyncio
 
 from botocore import exceptions  # type: ignore[import-untyped]
 
-from tenure.answer import Answer, AnswerKind, read_answer, read_refusal
-from tenure.errors import BrokerError, BrokerUnavailable, ConfigurationError, QueueGone, StoreMissing, TenureError
+from tenure.errors import (
+    BrokerError,
+    BrokerUnavailable,
+    ConfigurationError,
+    LoginRefused,
+    PermissionMissing,
+    QueueGone,
+    StoreMissing,
+    TenureError,
+)
+from tenure.rules.cloud_errors import Answer, AnswerKind, read_answer, read_refusal
 
 _LOGIN = frozenset({
     "InvalidClientTokenId", "UnrecognizedClientException", "SignatureDoesNotMatch", "IncompleteSignature",
@@ -29,18 +38,6 @@ _CREDENTIALS = (
     exceptions.NoCredentialsError, exceptions.PartialCredentialsError, exceptions.CredentialRetrievalError,
     exceptions.ProfileNotFound, exceptions.TokenRetrievalError, exceptions.SSOError,
 )  # fmt: skip
-
-
-class LoginRefused(ConfigurationError):
-    """There are no credentials, or the service does not take them."""
-
-    code = "login_refused"
-
-
-class PermissionMissing(ConfigurationError):
-    """The credentials are good, but not for this."""
-
-    code = "permission_missing"
 
 
 class QueueMissing(StoreMissing):
@@ -103,7 +100,7 @@ def refused(answer: Answer, text: str, what: str, place: str) -> TenureError:  #
         return BrokerUnavailable(f"{place}: {text}; nothing was done")
     if answer.kind is AnswerKind.THROTTLED:
         said = code or answer.status
-        return BrokerUnavailable(f"{place} asks for patience ({what}: {said}); nothing was done")
+        return BrokerUnavailable(f"{place} is throttling requests ({what}: {said}); nothing was done")
     if answer.kind is AnswerKind.PASSING:
         text = f"{place} is in trouble ({what}: {answer.status} {code}); it may have been carried out"
         return BrokerUnavailable(text, outcome_unknown=True)

@@ -15,15 +15,17 @@ import msgspec
 from tenure.adapters.aws.desk import ENTRY, Desk, entry_place
 from tenure.adapters.aws.pages import Pages
 from tenure.adapters.aws.tallies import Tallies
+from tenure.broker import Erased
 from tenure.event import Event, StoredEvent
 from tenure.message import MessageState
+from tenure.rules.erasing import erased, must_be_erased
 from tenure.sample import Sample, StoredSample
 from tenure.state import KEPT_SAMPLES
-from tenure.table import Place, Write
+from tenure.table import RowKey, Write
 from tenure.tally import Tally
 
 _EVENTS = "j"
-_KEPT = Place("jk", "kept")
+_KEPT = RowKey("jk", "kept")
 #: The table removes a page so much later than `prune` would.
 _SPARE_SECONDS = 86_400.0
 #: More events than are appended between two calls of `prune`.
@@ -120,7 +122,8 @@ class AwsJournal:
             return
         while (left := until - clock.monotonic()) > 0:
             with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(appends.wait(), min(_LOOK_SECONDS, left))
+                async with asyncio.timeout(min(_LOOK_SECONDS, left)):
+                    await appends.wait()
             if appends.is_set() or await self._events.has_behind(_EVENTS, after):
                 return
 
@@ -134,6 +137,13 @@ class AwsJournal:
         await self._note(_Kept(seconds, last))
         await self._tallies.prune(seconds)
         return await self._events.drop(_EVENTS, lambda event: event.at < oldest)
+
+    async def erase(self, queue: str, after: str = "") -> Erased:
+        def blanked(event: Event) -> Event | None:
+            return erased(event) if must_be_erased(event, queue) else None
+
+        count, place = await self._events.rewrite(_EVENTS, after, blanked)
+        return Erased(count, place)
 
     async def tally(self, batch: Sequence[Tally]) -> None:
         if batch:

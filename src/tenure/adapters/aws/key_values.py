@@ -11,7 +11,7 @@ from tenure.adapters.aws.desk import NEVER, Change, Desk, Kind
 from tenure.errors import BrokerUnavailable
 from tenure.key_value import MOST_LISTED, KeyValue, new_version
 from tenure.rules.storable import can_be_kept, check_key_value, is_kind
-from tenure.table import Place, Row, Write
+from tenure.table import Row, RowKey, Write
 
 _PART = "kv"
 #: Rows that one reading brings; each has up to 44 KB.
@@ -116,6 +116,6 @@ class AwsKeyValues:
         return None if found.has_expired(self._desk.table.wall()) else found
 
 
-def _place(kind: str, name: str) -> Place:
+def _place(kind: str, name: str) -> RowKey:
     # No kind has a blank in it, so those of a kind lie together.
-    return Place(_PART, f"{kind} {name}")
+    return RowKey(_PART, f"{kind} {name}")

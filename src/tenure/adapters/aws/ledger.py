@@ -10,8 +10,8 @@ from typing import TypeVar
 
 import msgspec
 
-from tenure.adapters.aws import bulk
-from tenure.adapters.aws.desk import CLAIM, ENTRY, Change, Desk, claim_place, entry_place
+from tenure.adapters.aws import announcing, bulk
+from tenure.adapters.aws.desk import CLAIM, ENTRY, NEVER, OWN, Change, Desk, claim_place, entry_place, is_own
 from tenure.adapters.aws.entry import DONE, GONE, RUNNING, SENT, Bulk, Claim, Entry
 from tenure.adapters.aws.lent import Lent
 from tenure.adapters.aws.roster import AwsRoster
@@ -19,9 +19,7 @@ from tenure.claim import ClaimAnswer, ClaimRequest, Conflict, Done, Fresh, Runni
 from tenure.message import MessageState, Outgoing
 from tenure.owner import retired
 from tenure.rules.send_id import send_id
-from tenure.table import Place
-
-_ID = "id:"
+from tenure.table import RowKey
 
 T = TypeVar("T")
 
@@ -64,9 +62,10 @@ class AwsLedger:
     # -- claim ---------------------------------------------------------------------------------------
 
     async def claim(self, batch: Sequence[ClaimRequest]) -> list[ClaimAnswer]:
+        await announcing.learn(self._desk, {one.id: one.announce for one in batch if one.announce is not None})
         answers: dict[int, ClaimAnswer] = {}
         for number, request in enumerate(batch):
-            fence = self._lent.take_claim(request) if _is_own(request.scope) else None
+            fence = self._lent.take_claim(request) if is_own(request.scope) else None
             if fence is not None:
                 answers[number] = Fresh(_token(request, fence))
         asked = [number for number in range(len(batch)) if number not in answers]
@@ -83,10 +82,10 @@ class AwsLedger:
             if request.owner in banned:
                 raise retired(request.owner)
         answers: dict[int, _Decided] = {}
-        own = [number for number, request in enumerate(batch) if _is_own(request.scope)]
-        others = [number for number, request in enumerate(batch) if not _is_own(request.scope)]
+        own = [number for number, request in enumerate(batch) if is_own(request.scope)]
+        others = [number for number, request in enumerate(batch) if not is_own(request.scope)]
         if own:
-            places = [entry_place(batch[number].scope.key.removeprefix(_ID)) for number in own]
+            places = [entry_place(batch[number].scope.key.removeprefix(OWN)) for number in own]
             said = await self._desk.change(
                 ENTRY, places, lambda at, entry: self._claim_entry(batch[own[at]], entry, banned)
             )
@@ -100,11 +99,11 @@ class AwsLedger:
         return [await self._read(batch[number].scope, answers[number]) for number in range(len(batch))]
 
     async def _read(self, scope: Scope, answer: _Decided) -> ClaimAnswer:
-        return await left_behind(self._desk, _part(scope), answer.bulk) if isinstance(answer, _Elsewhere) else answer
+        return await left_behind(self._desk, part_of(scope), answer.bulk) if isinstance(answer, _Elsewhere) else answer
 
     async def _known(self, batch: Sequence[ClaimRequest]) -> list[Claim | None]:
-        own = [entry_place(one.scope.key.removeprefix(_ID)) for one in batch if _is_own(one.scope)]
-        keys = [claim_place(one.scope) for one in batch if not _is_own(one.scope)]
+        own = [entry_place(one.scope.key.removeprefix(OWN)) for one in batch if is_own(one.scope)]
+        keys = [claim_place(one.scope) for one in batch if not is_own(one.scope)]
         entries = await self._desk.get(ENTRY, own)
         return [None if entry is None else entry.claim for entry in entries] + await self._desk.get(CLAIM, keys)
 
@@ -132,7 +131,8 @@ class AwsLedger:
         # A row that was there will be forgotten as of its first claim; what is done under this one counts from now.
         forget_at = None if claim is None else self._desk.kept_after_the_queue()
         if claim is None or claim.state == GONE:
-            claim = Claim(request.id, request.digest, request.sent_at, top=0 if claim is None else claim.top)
+            top, announced = (0, {}) if claim is None else (claim.top, claim.announced)
+            claim = Claim(request.id, request.digest, request.sent_at, top=top, announced=announced)
         if not claim.digest:  # its message was cancelled: the next to claim is the first of a new life of the key
             claim.id, claim.sent_at = request.id, request.sent_at
         answer = self._decide(request, claim, banned)
@@ -194,9 +194,13 @@ class AwsLedger:
     async def seal(self, batch: Sequence[Seal]) -> list[bool]:
         banned = await self._banned([seal.token for seal in batch])
         large = {number: await self._keep(seal) for number, seal in enumerate(batch) if _is_large(seal)}
+        intents = await announcing.SealIntents.write(self._desk, batch)
+        is_new: set[int] = set()
 
         def decide(number: int, claim: Claim | None, entry: Entry | None) -> Change[bool]:
             seal = batch[number]
+            intents.unmark(number)
+            is_new.discard(number)
             token = seal.token
             if claim is None or token.owner in banned:
                 return Change(answer=False)
@@ -207,11 +211,19 @@ class AwsLedger:
             claim.finished_at, claim.owner, claim.runner, claim.until = self._desk.clock.wall(), "", "", 0.0
             if entry is not None:
                 entry.progress, entry.task = None, entry.task or token.scope.task
-            return Change(answer=True, to=entry or claim)
+            is_new.add(number)
+            intents.mark(number, claim, entry)
+            # Kept until it was announced; an entry knows by itself whether its message asked.
+            forget_at = NEVER if seal.announce is not None and entry is None else None
+            return Change(answer=True, to=entry or claim, forget_at=forget_at)
 
         answers = await self._each([seal.token.scope for seal in batch], decide)
+        await intents.clean_up()
+        for number, kept in large.items():
+            if batch[number].announce is not None and number not in is_new:
+                await bulk.drop(self._desk, part_of(batch[number].token.scope), kept)
         for seal, ok in zip(batch, answers, strict=True):
-            if ok and _is_own(seal.token.scope):
+            if ok and is_own(seal.token.scope):
                 self._lent.seal(seal.token.id, seal.token.owner)
         self._lose([seal.token for seal, ok in zip(batch, answers, strict=True) if not ok])
         return answers
@@ -222,9 +234,9 @@ class AwsLedger:
             self._lent.lose_run(token.id, token.owner)
 
     async def _keep(self, seal: Seal) -> Bulk:
-        return await bulk.keep(
-            self._desk, _part(seal.token.scope), msgspec.json.encode(_Large(seal.result, seal.handoffs))
-        )
+        data = msgspec.json.encode(_Large(seal.result, seal.handoffs))
+        forget_at = None if seal.announce is None else NEVER
+        return await bulk.keep(self._desk, part_of(seal.token.scope), data, forget_at=forget_at)
 
     async def forget(self, scopes: Sequence[Scope]) -> None:
         def decide(_number: int, claim: Claim | None, entry: Entry | None) -> Change[None]:
@@ -234,7 +246,7 @@ class AwsLedger:
                 entry.claim = None
                 return Change(None, entry)
             # A stone in its place: the fence must go on rising.
-            return Change(None, Claim("", state=GONE, top=claim.top))
+            return Change(None, Claim("", state=GONE, top=claim.top, announced=claim.announced))
 
         await self._each(scopes, decide)
 
@@ -242,15 +254,15 @@ class AwsLedger:
 
     async def _banned(self, tokens: Sequence[Token]) -> frozenset[str]:
         """Whose words are not heard. A lease that was returned needs no such asking: its entry tells."""
-        owners = {one.owner for one in tokens if not (_is_own(one.scope) and self._lent.knows(one.id, one.owner))}
+        owners = {one.owner for one in tokens if not (is_own(one.scope) and self._lent.knows(one.id, one.owner))}
         return await self._roster.banned(owners)
 
     async def _each(
         self, scopes: Sequence[Scope], decide: Callable[[int, Claim | None, Entry | None], Change[T]]
     ) -> list[T]:
         """Decide about the claim of each scope; `decide` gets the entry too where the claim is in one."""
-        own = [number for number, scope in enumerate(scopes) if _is_own(scope)]
-        others = [number for number, scope in enumerate(scopes) if not _is_own(scope)]
+        own = [number for number, scope in enumerate(scopes) if is_own(scope)]
+        others = [number for number, scope in enumerate(scopes) if not is_own(scope)]
         answers: dict[int, T] = {}
 
         def of_entry(at: int, entry: Entry | None) -> Change[T]:
@@ -263,7 +275,7 @@ class AwsLedger:
             return decide(others[at], None if claim is not None and claim.state == GONE else claim, None)
 
         if own:
-            places: list[Place] = [entry_place(scopes[number].key.removeprefix(_ID)) for number in own]
+            places: list[RowKey] = [entry_place(scopes[number].key.removeprefix(OWN)) for number in own]
             answers |= dict(zip(own, await self._desk.change(ENTRY, places, of_entry), strict=True))
         if others:
             places = [claim_place(scopes[number]) for number in others]
@@ -271,14 +283,9 @@ class AwsLedger:
         return [answers[number] for number in range(len(scopes))]
 
 
-def _is_own(scope: Scope) -> bool:
-    """Whether it is the scope of one message without a key."""
-    return scope.key.startswith(_ID)
-
-
-def _part(scope: Scope) -> str:
+def part_of(scope: Scope) -> str:
     """Where the row is that has its claim."""
-    return (entry_place(scope.key.removeprefix(_ID)) if _is_own(scope) else claim_place(scope)).part
+    return (entry_place(scope.key.removeprefix(OWN)) if is_own(scope) else claim_place(scope)).part
 
 
 def _is_large(seal: Seal) -> bool:

@@ -13,7 +13,7 @@ from tenure.adapters.aws.wire import Attributes
 from tenure.claim import ClaimRequest
 from tenure.lease import Lease
 from tenure.settlement import Outcome
-from tenure.table import Place, Row
+from tenure.table import Row, RowKey
 
 #: So many lease calls without an answer are remembered.
 _OFFERS = 100
@@ -70,7 +70,7 @@ class Lent:
         #: When names were last noted here, by list (`listing.py`).
         self.noted: dict[str, dict[str, float]] = {"queues": {}, "shelves": {}}
         #: What was written last about them, for the desks (`desk.py`).
-        self.wrote: OrderedDict[Place, Row] = OrderedDict()
+        self.wrote: OrderedDict[RowKey, Row] = OrderedDict()
 
     def add(self, leases: list[Lease], batch: str, sealed: frozenset[str]) -> None:
         """One lease call lent these; those in `sealed` are done already."""

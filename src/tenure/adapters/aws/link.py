@@ -23,6 +23,7 @@ from tenure.adapters.aws import faults
 from tenure.adapters.aws.options import Options
 from tenure.adapters.aws.timeline import Timeline
 from tenure.clock import Clock
+from tenure.errors import LoginRefused
 
 #: A receive may wait so long for messages; its answer takes as much longer.
 POLL_SECONDS = 20
@@ -97,7 +98,7 @@ class Link:
             answer = await getattr(client, operation)(**words)
         except Exception as error:
             said = faults.translate(error, operation, place, is_misspelled=service in self._misspelled)
-            is_known = (service, "") in self._worked if isinstance(said, faults.LoginRefused) else what in self._worked
+            is_known = (service, "") in self._worked if isinstance(said, LoginRefused) else what in self._worked
             raise (faults.outage(said) if is_known else said) from error
         finally:
             self._under_way -= 1

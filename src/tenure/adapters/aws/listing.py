@@ -15,7 +15,7 @@ from collections.abc import Iterable, Sequence
 import msgspec
 
 from tenure.adapters.aws.desk import Change, Desk, Kind
-from tenure.table import Place, Row, Write
+from tenure.table import Row, RowKey, Write
 
 #: Whoever noted a name does not look again for so long, and does not write again what was written so recently.
 _TRUSTED_SECONDS, _FRESH_SECONDS = 300.0, 30.0
@@ -97,5 +97,5 @@ class Names:
             for row in rows:
                 self._looked.pop(row.place.sort, None)
 
-    def _place(self, name: str) -> Place:
-        return Place(self._part, name)
+    def _place(self, name: str) -> RowKey:
+        return RowKey(self._part, name)

@@ -27,7 +27,7 @@ from tenure.message import MessageState
 from tenure.query import Browsed, Page, Query
 from tenure.rules.browsing import needs_envelope
 from tenure.rules.cursor import refused
-from tenure.rules.paging import Pager, Part, Row
+from tenure.rules.paging import PagedRow, Pager, Part
 from tenure.rules.queue_pattern import has_pattern, served_of
 from tenure.table import Row as TableRow
 from tenure.table import ScanTable
@@ -45,6 +45,7 @@ async def browse(store: Store, query: Query, traits: BrokerTraits) -> Page:
     pager = Pager(
         query,
         lambda state: shelves if state == MessageState.DEAD else [""],
+        clock=store.clock,
         ended_filters=traits.ended_filters,
         visible=visible,
     )
@@ -102,7 +103,7 @@ async def _take_letters(store: Store, query: Query, part: Part, pager: Pager) ->
             *(store.desk.body(id, entry.pages, body_rows(place)) for place, id, entry in letters)
         )
     rows = [
-        Row(_browsed(store, id, entry, MessageState.DEAD, body.encode()), shelf.sort_of(place))
+        PagedRow(_browsed(store, id, entry, MessageState.DEAD, body.encode()), shelf.sort_of(place))
         for (place, id, entry), body in zip(letters, bodies, strict=True)
     ]
     is_end = len(lines) < limit
@@ -135,7 +136,7 @@ async def _take_leased(store: Store, query: Query, part: Part, pager: Pager) -> 
             if ((one.entry.deadline, one.id) < last if query.backwards else (one.entry.deadline, one.id) > last)
         ]
     rows = [
-        Row(
+        PagedRow(
             _browsed(store, one.id, one.entry, MessageState.LEASED, _known(store, one)),
             msgspec.json.encode(_Mark(one.entry.deadline, one.id)).decode(),
         )
@@ -164,7 +165,7 @@ async def _take_scanned(store: Store, part: Part, pager: Pager) -> None:
     entries = [(row.place.part.removeprefix("m#"), ENTRY.read(row), mark) for row, mark in scanned.rows]
     states = await _states(store, [entry for _, entry, _ in entries])
     rows = [
-        Row(_browsed(store, id, entry, part.state), mark)
+        PagedRow(_browsed(store, id, entry, part.state), mark)
         for (id, entry, mark), state in zip(entries, states, strict=True)
         if entry is not None and state == part.state
     ]

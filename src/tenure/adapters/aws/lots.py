@@ -16,7 +16,7 @@ from tenure.adapters.aws.entry import Entry
 from tenure.adapters.aws.store import Store
 from tenure.lease import LeaseRequest
 from tenure.message import MessageState
-from tenure.table import KEEP, Place, Row, Write
+from tenure.table import KEEP, Row, RowKey, Write
 
 _MANY = 100_000
 #: Seconds after which an owner lists itself again, and after which one who has nothing is taken off.
@@ -50,7 +50,7 @@ async def note(store: Store, request: LeaseRequest, ids: Sequence[str], seconds:
     places = [_place(request.owner, request.request_id)]
     listed_at = store.listed.get(request.owner)
     if listed_at is None or now - listed_at > _LISTED:
-        places.append(Place("holders", request.owner))
+        places.append(RowKey("holders", request.owner))
     await store.desk.change(LOT, places, decide, are_new=True)
     if len(places) > 1:
         store.listed[request.owner] = now
@@ -138,9 +138,9 @@ async def rewrite(store: Store, left: Sequence[tuple[Row, Sequence[str], float]]
 
 async def forget(store: Store, owner: str) -> None:
     """Nothing more will be written down under an owner."""
-    await store.table.write([Write(Place("holders", owner), None, None)])
+    await store.table.write([Write(RowKey("holders", owner), None, None)])
     store.listed.pop(owner, None)
 
 
-def _place(owner: str, request_id: str) -> Place:
-    return Place(f"o#{owner}", request_id)
+def _place(owner: str, request_id: str) -> RowKey:
+    return RowKey(f"o#{owner}", request_id)

@@ -25,6 +25,8 @@ from tenure.message import Message, MessageState
 
 #: What is due within this is due.
 _EARLY = 1e-3
+#: For less than this a hop writes nothing.
+_LONG_SECONDS = 60.0
 
 
 class Met(msgspec.Struct, frozen=True):
@@ -92,9 +94,18 @@ def _decide(  # noqa: C901, PLR0911 - a table of them
             return Change(Met(drop=True))
         return Change(Met(hide=entry.deadline - now + SLACK))
     if entry.state == MessageState.DELAYED and entry.due > now + _EARLY:
-        return Change(Met(hide=min(entry.due - now, MAX_HIDE - SLACK)))
+        return _hop(seen, entry, entry.due - now)
     _lend(store, request, seen, entry, now)
     return Change(Met(lease_of(seen, entry, request.owner, before)), entry)
+
+
+def _hop(seen: Seen, entry: Entry, left: float) -> Change[Met]:
+    """Hide the copy until its message is due. A receipt that will be good for long is kept for a promotion."""
+    met = Met(hide=min(left, MAX_HIDE - SLACK))
+    if left < _LONG_SECONDS:
+        return Change(met)
+    entry.receipt, entry.body, entry.head = seen.copy.receipt, "", ""
+    return Change(met, entry)
 
 
 def _lend(store: Store, request: LeaseRequest, seen: Seen, entry: Entry, now: float) -> None:
@@ -107,6 +118,7 @@ def _lend(store: Store, request: LeaseRequest, seen: Seen, entry: Entry, now: fl
     entry.seconds = clamped(store.options, seconds)
     entry.deadline, entry.hold_until = store.desk.latest() + entry.seconds, now + store.options.hold_seconds
     entry.receipt, entry.copy, entry.due = copy.receipt, copy.sqs_id, 0.0
+    entry.body = entry.head = ""
     entry.forget_beats()
     entry.level, entry.wire = copy.spot.level, wire.PLAIN if copy.head else ""
     entry.group = (copy.group or "") if seen.message is None else ""

@@ -7,7 +7,7 @@ import asyncio
 from collections.abc import Sequence
 
 from tenure.clock import Clock
-from tenure.table import KEEP, Place, Row, Scanned, Write, split_mark
+from tenure.table import KEEP, Row, RowKey, Scanned, Write, split_mark
 
 
 class MemoryTable:
@@ -16,9 +16,9 @@ class MemoryTable:
     def __init__(self, clock: Clock) -> None:
         """Start empty."""
         self._clock = clock
-        self._rows: dict[Place, Row] = {}
+        self._rows: dict[RowKey, Row] = {}
         #: When rows are forgotten, on the monotonic clock.
-        self._ends: dict[Place, float] = {}
+        self._ends: dict[RowKey, float] = {}
 
     async def open(self) -> None:
         """Nothing to connect to."""
@@ -32,7 +32,7 @@ class MemoryTable:
     def wall(self) -> float:
         return self._clock.wall()
 
-    async def get(self, places: Sequence[Place]) -> list[Row | None]:
+    async def get(self, places: Sequence[RowKey]) -> list[Row | None]:
         await asyncio.sleep(0)
         self._forget()
         return [self._rows.get(place) for place in places]
@@ -53,7 +53,7 @@ class MemoryTable:
     async def scan(self, beginning: str, sort: str, *, after: str = "", limit: int = 1000) -> Scanned:
         await asyncio.sleep(0)
         self._forget()
-        start = split_mark(after) if after else Place("", "")
+        start = split_mark(after) if after else RowKey("", "")
         places = sorted(place for place in self._rows if place.part.startswith(beginning) and place > start)
         some = places[:limit]
         rows = [(self._rows[place], "\n".join(place)) for place in some if place.sort == sort]

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 import msgspec
 
 from tenure import envelope
-from tenure.adapters.aws import naming, shelf, wire
+from tenure.adapters.aws import announcing, naming, shelf, wire
 from tenure.adapters.aws.copy import Parcel, Receipt, Spot
 from tenure.adapters.aws.desk import (
     CLAIM,
@@ -145,7 +145,7 @@ async def delete(store: Store, ids: Sequence[str]) -> list[str]:
         _remove(store, entry)
         return Change(before, entry)
 
-    before = await store.desk.change(ENTRY, [entry_place(id) for id in ids], decide)
+    before = await announcing.change(store.desk, ids, decide)
     for id, entry in zip(ids, before, strict=True):
         if entry is not None and (entry.state == MessageState.DEAD or entry.is_half_redriven):
             await _drop_body(store, id, entry)
@@ -168,7 +168,7 @@ async def cancel(store: Store, ids: Sequence[str]) -> list[MessageState | None]:
         _remove(store, entry)
         return Change(before, entry)
 
-    before = await store.desk.change(ENTRY, [entry_place(id) for id in ids], decide)
+    before = await announcing.change(store.desk, ids, decide)
     leased = {
         id: entry
         for id, entry in zip(ids, before, strict=True)

@@ -20,7 +20,7 @@ import msgspec
 
 from tenure.adapters.aws.wire import ENVELOPE, PLAIN
 from tenure.errors import BadURL
-from tenure.url import above_zero, read_query, web_address, yes_or_no
+from tenure.url_options import above_zero, read_query, web_address, yes_or_no
 
 #: What a URL may say after its `?`, and what is taken.
 _TAKEN = {

@@ -15,7 +15,7 @@ import msgspec
 
 from tenure.adapters.aws.desk import Desk
 from tenure.errors import BrokerUnavailable
-from tenure.table import KEEP, Place, Row, Write
+from tenure.table import KEEP, Row, RowKey, Write
 
 T = TypeVar("T")
 
@@ -97,7 +97,7 @@ class Pages(Generic[T]):
             self._pace[part] = pace
 
     async def _is_there(self, part: str, place: int, text: str) -> bool:
-        (row,) = await self._desk.table.get([Place(part, _sort(place))])
+        (row,) = await self._desk.table.get([RowKey(part, _sort(place))])
         return row is not None and row.text == text
 
     async def _append(
@@ -106,7 +106,7 @@ class Pages(Generic[T]):
         for tried in range(_TRIES):
             place = await self._next_place(part, base)
             places.append(place)
-            (done,) = await self._desk.table.write([Write(Place(part, _sort(place)), text, None, forget_at)])
+            (done,) = await self._desk.table.write([Write(RowKey(part, _sort(place)), text, None, forget_at)])
             if done:
                 self._next[part] = place + count
                 self._note_end(part, met_others=tried > 0)
@@ -117,7 +117,7 @@ class Pages(Generic[T]):
             if not is_news:
                 pause = min(_LONGEST_PAUSE, _FIRST_PAUSE * 2**tried)
                 await asyncio.sleep(pause * random.random())  # noqa: S311 - no secret
-        raise BrokerUnavailable(f"others append to {part} all the time; nothing was written, and it is tried again")
+        raise BrokerUnavailable(f"others append to {part} at the same time; nothing was written; retrying")
 
     async def _next_place(self, part: str, base: int) -> int:
         thought = self._next.get(part)
@@ -228,9 +228,10 @@ class Pages(Generic[T]):
                 page = _read(row.text)
                 first = _number(row) + page.count - len(page.entries)
                 left = [
-                    raw for number, raw in enumerate(page.entries, first)
+                    raw
+                    for number, raw in enumerate(page.entries, first)
                     if number > last - keep or not is_old(self._decoder.decode(raw))
-                ]  # fmt: skip
+                ]
                 gone = len(page.entries) - len(left)
                 is_last = _number(row) + page.count - 1 == last
                 if gone:
@@ -241,6 +242,31 @@ class Pages(Generic[T]):
                     return dropped
             after = rows[-1].place.sort
         return dropped
+
+    async def rewrite(self, part: str, after: str, change: Callable[[T], T | None]) -> tuple[int, str | None]:
+        """Replace the entries of the next pages for which `change` returns another; how many, and where to go on."""
+        rows = await self._desk.table.page(part, after=after, limit=_SEARCHED)
+        changed = 0
+        for row in rows:
+            changed += await self._rewrite_page(row, change)
+        return changed, rows[-1].place.sort if len(rows) == _SEARCHED else None
+
+    async def _rewrite_page(self, row: Row | None, change: Callable[[T], T | None]) -> int:
+        while row is not None:
+            page = _read(row.text)
+            found = [change(self._decoder.decode(raw)) for raw in page.entries]
+            if not any(one is not None for one in found):
+                return 0
+            entries = tuple(
+                raw if one is None else msgspec.Raw(_encode(one)) for raw, one in zip(page.entries, found, strict=True)
+            )
+            text = _encode(_Page(page.count, page.newest, entries)).decode()
+            (done,) = await self._desk.table.write([Write(row.place, text, row.text, KEEP)])
+            if done:
+                return sum(one is not None for one in found)
+            # It was pruned meanwhile.
+            (row,) = await self._desk.table.get([row.place])
+        return 0
 
 
 def _split(raws: Sequence[msgspec.Raw]) -> list[tuple[msgspec.Raw, ...]]:

@@ -1,13 +1,14 @@
 """Putting aside: hand-offs that could not be sent become dead letters of their own queues.
 
-Their parents are done, so no handler is left to be told. First a line on the shelf and the body, then the entry, which
-says that the message is dead: whoever dies in between leaves a line that stands for nothing, and the hand-off is tried
-again with its parent. Called by `runtime/settling.py`. Next: `looking.py` shows it, `operating.py` redrives it.
+Their parents are done, so no handler is left to be told. First a line on the shelf and the body, then the entry,
+which says that the message is dead: whoever dies in between leaves a line that stands for nothing, and the hand-off
+is tried again with its parent. Called by `runtime/path/outbox.py`. Next: `looking.py` shows it, `operating.py`
+redrives it.
 """
 
 from collections.abc import Sequence
 
-from tenure.adapters.aws import naming, shelf, wire
+from tenure.adapters.aws import announcing, naming, shelf, wire
 from tenure.adapters.aws.desk import ENTRY, Change, body_rows, entry_place
 from tenure.adapters.aws.entry import UNSENT, Entry
 from tenure.adapters.aws.store import Store
@@ -33,7 +34,7 @@ async def _put_aside(store: Store, message: Message, reason: Reason) -> None:
     place = await shelf.add(store, message.queue, id)
     pages = await store.desk.keep_body(id, encode(message).decode(), body_rows(place))
 
-    def decide(entry: Entry | None) -> Change[bool]:
+    def decide(_number: int, entry: Entry | None) -> Change[bool]:
         if not _was_never_queued(store, id, entry):
             return Change(answer=False)
         entry = Entry(queue=message.queue) if entry is None else entry
@@ -41,7 +42,8 @@ async def _put_aside(store: Store, message: Message, reason: Reason) -> None:
         entry.pages, entry.shelf = pages, place
         return Change(answer=True, to=entry)
 
-    if not await store.desk.change_one(ENTRY, spot, decide):
+    (is_aside,) = await announcing.change(store.desk, [id], decide)
+    if not is_aside:
         await store.desk.drop_body(id, pages, body_rows(place))
 
 

@@ -19,9 +19,9 @@ from tenure.adapters.aws.copy import Copy, Parcel, Receipt, Spot
 from tenure.adapters.aws.link import POLL_SECONDS, Link
 from tenure.adapters.aws.spots import LARGEST, Spots
 from tenure.adapters.aws.wire import Attribute
-from tenure.answer import AnswerKind
 from tenure.errors import BrokerUnavailable, QueueGone
 from tenure.retry import RetryPolicy
+from tenure.rules.cloud_errors import AnswerKind
 
 logger = logging.getLogger("tenure.aws")
 
@@ -111,9 +111,11 @@ class Queues:
                 some = numbers[start : start + BATCH]
                 try:
                     refused |= await self._batch(
-                        spot, operation, some,
+                        spot,
+                        operation,
+                        some,
                         lambda number: {"ReceiptHandle": receipts[number].receipt} | words(receipts[number]),
-                    )  # fmt: skip
+                    )
                 except BrokerUnavailable as error:
                     if error.outcome_unknown or not done:
                         raise

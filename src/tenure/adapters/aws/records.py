@@ -1,5 +1,6 @@
 """Records: what an entry and its claim say about a message; progress and checkpoint of whoever holds it."""
 
+import asyncio
 from collections.abc import Sequence
 
 from tenure.adapters.aws import bulk
@@ -15,6 +16,8 @@ from tenure.record import Progress, Record
 _NOTE = 4000
 #: A holder may replace its checkpoint while it is read.
 _LOOKS = 3
+#: Messages whose other rows are read at once.
+_AT_ONCE = 16
 
 
 class AwsRecords:
@@ -25,13 +28,26 @@ class AwsRecords:
         self._desk = desk
 
     async def get(self, id: str, queue: str | None = None) -> Record | None:  # noqa: ARG002 - an id is a row
-        (entry,) = await self._desk.get(ENTRY, [entry_place(id)])
-        if entry is None:
-            return None
+        (record,) = await self.get_many([(id, None)])
+        return record
+
+    async def get_many(self, wanted: Sequence[tuple[str, str | None]]) -> list[Record | None]:
+        entries = await self._desk.get(ENTRY, [entry_place(id) for id, _ in wanted])
+        gate = asyncio.Semaphore(_AT_ONCE)
+
+        async def read(id: str, entry: Entry | None) -> Record | None:
+            if entry is None:
+                return None
+            async with gate:
+                return await self._read(id, entry)
+
+        return await asyncio.gather(*(read(id, entry) for (id, _), entry in zip(wanted, entries, strict=True)))
+
+    async def _read(self, id: str, entry: Entry) -> Record | None:
         claim = await self._claim(entry)
-        is_done = claim is not None and claim.state == DONE and entry.state not in (
-            MessageState.DEAD, MessageState.CANCELLED
-        )  # fmt: skip
+        is_done = (
+            claim is not None and claim.state == DONE and entry.state not in (MessageState.DEAD, MessageState.CANCELLED)
+        )
         if not is_done and entry.state in (GONE, UNSENT):
             return None
         if is_done and claim is not None and claim.bulk is not None:

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 import msgspec
 
-from tenure.adapters.aws import lots, queue_list, shelf
+from tenure.adapters.aws import announcing, lots, queue_list, shelf
 from tenure.adapters.aws.copy import Receipt
 from tenure.adapters.aws.desk import ENTRY, Change, Kind, entry_place
 from tenure.adapters.aws.entry import GONE, Entry
@@ -21,9 +21,9 @@ from tenure.lease import Lease
 from tenure.message import MessageState
 from tenure.record import Ending
 from tenure.rules.lapse import Lapse, lapse
-from tenure.table import Place, Row
+from tenure.table import Row, RowKey
 
-_SWEEP = Place("sweep", "sweep")
+_SWEEP = RowKey("sweep", "sweep")
 #: Those who do not say how often they sweep are taken to do it so often.
 _INTERVAL = 5.0
 
@@ -52,7 +52,7 @@ async def sweep(store: Store, request: SweepRequest) -> Swept:
     some = sorted(late, key=lambda one: one.entry.deadline)[: request.limit]
     returned, dead = await _return(store, [one.id for one in some], request.max_attempts)
     gone = {*returned, *dead}
-    left: dict[Place, dict[str, Entry]] = {row.place: {} for row, _ in looked}
+    left: dict[RowKey, dict[str, Entry]] = {row.place: {} for row, _ in looked}
     for one in lent:
         if one.id not in gone:
             left[one.row.place][one.id] = one.entry
@@ -144,13 +144,14 @@ async def _return(
             entry.shelf, entry.pages, entry.attribute_pages = places[ids[number]], 0, 0
         return Change(("dead" if lapsed.is_dead else "returned", receipt), entry)
 
-    said = await store.desk.change(ENTRY, [entry_place(id) for id in ids], decide)
+    said = await announcing.change(store.desk, ids, decide)
     # The dead too: whoever meets the copy keeps its body.
     seen = await _show(store, [receipt for _, receipt in said])
     returned = [
-        id for id, (how, _), is_there in zip(ids, said, seen, strict=True)
+        id
+        for id, (how, _), is_there in zip(ids, said, seen, strict=True)
         if how == "returned" or (how == "sealed" and is_there)
-    ]  # fmt: skip
+    ]
     return returned, [id for id, (how, _) in zip(ids, said, strict=True) if how == "dead"]
 
 
@@ -173,6 +174,7 @@ def _judge(store: Store, entry: Entry, max_attempts: int) -> Lapse:
         entry.counters,
         owner=entry.owner,
         has_presence=not entry.lacks_presence,
+        was_touched=entry.beats > 0,
         max_attempts=max_attempts if entry.max_attempts is None else entry.max_attempts,
         at=store.clock.wall(),
     )
@@ -241,6 +243,7 @@ async def _give_up(store: Store, owner: str, ids: Sequence[str], how: str) -> di
     said = await store.desk.change(ENTRY, [entry_place(id) for id in ids], decide)
     seen = await _show(store, [receipt for _, receipt in said])
     return {
-        id: receipt.spot.queue for id, (is_sealed, receipt), is_there in zip(ids, said, seen, strict=True)
+        id: receipt.spot.queue
+        for id, (is_sealed, receipt), is_there in zip(ids, said, seen, strict=True)
         if receipt is not None and (is_there or not is_sealed)
-    }  # fmt: skip
+    }

@@ -14,7 +14,7 @@ import msgspec
 from tenure.adapters.aws.desk import Change, Desk, Kind
 from tenure.owner import Member, Owner, retired
 from tenure.rules.presence import joined_after
-from tenure.table import Place, Row, Write
+from tenure.table import Row, RowKey, Write
 
 #: Words that follow one another faster are not written.
 _BETWEEN_SECONDS = 3.5
@@ -119,7 +119,7 @@ class AwsRoster:
         found = await self._read(names, _place)
         return found | await self._read([name for name in names if name not in found], _place_of_banned)
 
-    async def _read(self, names: list[str], place: Callable[[str], Place]) -> dict[str, Listed]:
+    async def _read(self, names: list[str], place: Callable[[str], RowKey]) -> dict[str, Listed]:
         found = await self._desk.get(LISTED, [place(name) for name in names])
         return {name: listed for name, listed in zip(names, found, strict=True) if listed is not None}
 
@@ -172,9 +172,9 @@ def _member(row: Row, listed: Listed, now: float) -> Member:
     )
 
 
-def _place(owner: str) -> Place:
-    return Place("roster", owner)
+def _place(owner: str) -> RowKey:
+    return RowKey("roster", owner)
 
 
-def _place_of_banned(owner: str) -> Place:
-    return Place(f"banned#{owner}", "b")
+def _place_of_banned(owner: str) -> RowKey:
+    return RowKey(f"banned#{owner}", "b")

@@ -14,12 +14,13 @@ from tenure.adapters.aws.copy import Parcel, Spot
 from tenure.adapters.aws.desk import ENTRY, Change, entry_place
 from tenure.adapters.aws.entry import UNSENT, Entry
 from tenure.adapters.aws.options import ATTRIBUTES, Options
+from tenure.adapters.aws.promoting import keep_copy
 from tenure.adapters.aws.queues import MAX_DELAY
 from tenure.adapters.aws.spots import Known
 from tenure.adapters.aws.store import Store
 from tenure.broker import Sent
 from tenure.message import DEFAULT_PRIORITY, Message, MessageState, Outgoing
-from tenure.refusal import too_large, unique_not_plain
+from tenure.rules.rejections import too_large, unique_not_plain
 from tenure.rules.sendable import unsendable
 from tenure.table import Write
 from tenure.verdict import Reason
@@ -82,7 +83,7 @@ async def _send(store: Store, batch: Sequence[Outgoing]) -> list[Sent]:
             texts[number] = packed
     # Before anything lies there: whoever serves patterns must know the queue by then.
     await queue_list.note(store, list(dict.fromkeys(batch[number].message.queue for number in texts)))
-    found = await _enter(store, batch, list(texts))
+    found = await _enter(store, batch, texts)
     going = [number for number, how in found.items() if how != _KNOWN]
     parcels = [_parcel(store, batch[number], *texts[number]) for number in going]
     told = await store.queues.send(parcels)
@@ -100,9 +101,10 @@ async def _send(store: Store, batch: Sequence[Outgoing]) -> list[Sent]:
     return [answers[number] for number in range(len(batch))]
 
 
-async def _enter(store: Store, batch: Sequence[Outgoing], numbers: list[int]) -> dict[int, str]:
+async def _enter(store: Store, batch: Sequence[Outgoing], texts: dict[int, tuple[str, str]]) -> dict[int, str]:
     """Write the entries; which are new, which are known, and which perhaps have no copy."""
     entered: set[str] = set()
+    numbers = list(texts)
 
     def decide(at: int, entry: Entry | None) -> Change[str]:
         outgoing = batch[numbers[at]]
@@ -110,7 +112,7 @@ async def _enter(store: Store, batch: Sequence[Outgoing], numbers: list[int]) ->
         if id in entered:
             return Change(_KNOWN)
         if entry is None or entry.state == UNSENT:
-            return Change(_NEW, _entry(store, outgoing, entry))
+            return Change(_NEW, _entry(store, outgoing, entry, texts[numbers[at]]))
         was_met = entry.deliveries or entry.state not in (MessageState.READY, MessageState.DELAYED)
         return Change(_KNOWN if was_met or id in store.confirmed else _AGAIN)
 
@@ -127,13 +129,15 @@ async def _enter(store: Store, batch: Sequence[Outgoing], numbers: list[int]) ->
     return found
 
 
-def _entry(store: Store, outgoing: Outgoing, known: Entry | None) -> Entry:
+def _entry(store: Store, outgoing: Outgoing, known: Entry | None, packed: tuple[str, str]) -> Entry:
     message = outgoing.message
     entry = Entry(queue=message.queue) if known is None else known
     entry.describe(message)
     entry.sent_at = message.sent_at or store.clock.wall()
     entry.level = naming.level_of(message, store.options.priorities)
     entry.put_back(outgoing.delay_seconds, store.desk.now())
+    if outgoing.delay_seconds > 0:
+        keep_copy(entry, *packed)
     return entry
 
 
@@ -154,6 +158,12 @@ def _parcel(store: Store, outgoing: Outgoing, text: str, head: str) -> Parcel:
 def group_of(message: Message) -> str:
     """The FIFO group: what the sender says in the header `group`, else the client, else one for all."""
     return naming.word(message.headers.get("group") or message.client or "tenure")
+
+
+async def known(store: Store, ids: Sequence[str]) -> set[str]:
+    """Which of these ids were sent before."""
+    entries = await store.desk.get(ENTRY, [entry_place(id) for id in ids])
+    return {id for id, entry in zip(ids, entries, strict=True) if entry is not None and entry.state != UNSENT}
 
 
 def refusal(store: Store, outgoing: Outgoing) -> Reason | None:

@@ -9,7 +9,7 @@ import contextlib
 from collections.abc import Awaitable, Callable, Sequence
 from typing import TypeVar
 
-from tenure.adapters.aws import lots, shelf, wire
+from tenure.adapters.aws import announcing, lots, shelf, wire
 from tenure.adapters.aws.desk import ENTRY, Change, attribute_rows, body_rows, entry_place
 from tenure.adapters.aws.entry import GONE, Entry
 from tenure.adapters.aws.lent import Held
@@ -34,6 +34,8 @@ async def ack(store: Store, batch: Sequence[Ack]) -> list[Settlement]:
     def act(word: Ack, entry: Entry) -> Outcome:
         if word.routed is not None:
             entry.describe(word.routed)
+        if word.is_duplicate:
+            entry.announced = entry.generation
         entry.let_go()
         entry.state, entry.progress, entry.checkpoint = GONE, None, None
         return Outcome.DELETED
@@ -203,7 +205,9 @@ async def _change(
             return Change(Outcome.TAKEN_OVER)
         return Change(act(word, entry), entry)
 
-    said = await store.desk.change(ENTRY, [entry_place(batch[number].lease.id) for number in left], decide)
+    words: list[Ack | Nack | GiveBack | DeadLetter] = [batch[number] for number in left]
+    results = {at: word.result for at, word in enumerate(words) if isinstance(word, Ack)}
+    said = await announcing.change(store.desk, [word.lease.id for word in words], decide, results)
     for number, outcome in zip(left, said, strict=True):
         outcomes[number] = outcome
         held = store.lent.get(batch[number].lease.id, batch[number].lease.owner, batch[number].lease.fence)

@@ -11,7 +11,7 @@ from tenure.adapters.aws.desk import Change, Kind
 from tenure.adapters.aws.entry import Entry
 from tenure.adapters.aws.store import Store
 from tenure.message import MessageState
-from tenure.table import Place, Row, Write
+from tenure.table import Row, RowKey, Write
 
 _ID = Kind(str)
 _PAGE = 200
@@ -94,8 +94,8 @@ async def take_off(store: Store, id: str, entry: Entry) -> None:
         await store.desk.change_one(_ID, _row(entry.queue, entry.shelf), decide)
 
 
-def _row(queue: str, place: int) -> Place:
-    return Place(f"dead#{queue}", sort_of(place))
+def _row(queue: str, place: int) -> RowKey:
+    return RowKey(f"dead#{queue}", sort_of(place))
 
 
 def sort_of(place: int) -> str:

@@ -156,7 +156,8 @@ class Stash:
             self._launch(spots)
             due = self._rhythm.next_due(spots, now)
             with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(self._news.wait(), min(until - now, due - now, _NAMES_SECONDS))
+                async with asyncio.timeout(min(until - now, due - now, _NAMES_SECONDS)):
+                    await self._news.wait()
 
     def _take_some(self, served: Collection[Spot], want: int) -> list[Copy]:
         """Copies of these queues, those first that came first; one queue does not take all if others have some."""
@@ -193,8 +194,13 @@ class Stash:
                 return
             if spot not in self._polls:
                 poll = self._polls[spot] = asyncio.ensure_future(self._poll_among(spot, wait))
-                poll.add_done_callback(lambda _, spot=spot: self._polls.pop(spot, None))  # type: ignore[misc]
+                poll.add_done_callback(lambda _, spot=spot: self._end_poll(spot))  # type: ignore[misc]
                 room -= 1
+
+    def _end_poll(self, spot: Spot) -> None:
+        """First make room for another poll, then wake who begins it: one that is woken too early finds no room."""
+        self._polls.pop(spot, None)
+        self._news.set()
 
     async def _poll_among(self, spot: Spot, wait: float) -> None:
         """One poll of one queue among many; what it brings lies here."""
@@ -208,8 +214,6 @@ class Stash:
         else:
             self._note_end(spot, began, len(copies), want)
             self._keep(spot, copies)
-        finally:
-            self._news.set()
 
     def _note_end(self, spot: Spot, began: float, count: int, want: int) -> None:
         self._failed.pop(spot, None)
@@ -218,7 +222,7 @@ class Stash:
     def _note_failure(self, spot: Spot, error: TenureError) -> None:
         """One queue among many that cannot be asked does not stop the others."""
         if type(self._failed.get(spot)) is not type(error):
-            logger.warning("queue %s cannot be asked, and is left out for a while: %s", spot.queue, error)
+            logger.warning("queue %s cannot be polled; skipping it for a while: %s", spot.queue, error)
         self._failed[spot] = error
         self._rhythm.failed(spot, self._clock.monotonic())
 

@@ -14,7 +14,7 @@ from math import ceil, isfinite
 import msgspec
 
 from tenure.adapters.aws.desk import Change, Desk, Kind
-from tenure.table import Place, Row, Write
+from tenure.table import Row, RowKey, Write
 from tenure.tally import KEPT_SECONDS, Tally
 
 #: Buckets in one part.
@@ -35,7 +35,7 @@ class _Pruned(msgspec.Struct):
     chunks: dict[int, int] = {}
 
 
-_PRUNED, _POINTER = Kind(_Pruned), Place("yk", "pruned")
+_PRUNED, _POINTER = Kind(_Pruned), RowKey("yk", "pruned")
 
 
 class Tallies:
@@ -127,9 +127,9 @@ def _part(step: int, chunk: int) -> str:
     return f"y#{step}#{chunk}"
 
 
-def _place(one: Tally) -> Place:
+def _place(one: Tally) -> RowKey:
     sort = f"{one.bucket:012}#{one.nonce}#{one.number:06}"
-    return Place(_part(one.step, one.bucket // (_CHUNK * one.step)), sort)
+    return RowKey(_part(one.step, one.bucket // (_CHUNK * one.step)), sort)
 
 
 def _tally(step: int, row: Row) -> Tally:

@@ -21,6 +21,9 @@ _BROWSABLE = frozenset({MessageState.LEASED, MessageState.DEAD})
 def traits(options: Options, *, can_scan: bool) -> BrokerTraits:
     """As the options say. `can_scan`: the table of the state can be read from end to end."""
     return BrokerTraits(
+        limits_are_shared_out=True,
+        waiting_is_counted=False,
+        erases=False,
         min_lease_seconds=MIN_LEASE,
         max_lease_seconds=min(MAX_LEASE, options.hold_seconds),
         max_hold_seconds=options.hold_seconds,
@@ -50,6 +53,7 @@ def traits(options: Options, *, can_scan: bool) -> BrokerTraits:
         takes_tickets=options.wire != PLAIN,
         returned_first=False,
         roster_seconds=5.0,
+        announce_seconds=5.0,
     )
 
 

@@ -1,7 +1,7 @@
 """Uniqueness: while a message waits, another one like it is not stored.
 
-A row for each word names the messages that were sent with it (`tenure/unique.py`); whether one of them waits, its entry
-says. Only messages that are to be unique pay: three or four calls to the table. Used by `sending.py`.
+A row for each word names the messages that were sent with it (`rules/uniqueness.py`); whether one of them waits, its
+entry says. Only messages that are to be unique pay: three or four calls to the table. Used by `sending.py`.
 """
 
 import asyncio
@@ -15,8 +15,8 @@ from tenure.adapters.aws.entry import UNSENT, Entry
 from tenure.adapters.aws.store import Store
 from tenure.broker import Sent
 from tenure.message import Message, MessageState, Outgoing
-from tenure.table import Place, Row, Write
-from tenure.unique import PAUSE_SECONDS, Named, Seat, standing, with_this
+from tenure.rules.uniqueness import PAUSE_SECONDS, Named, UniqueStanding, standing, with_this
+from tenure.table import Row, RowKey, Write
 
 #: As long as SQS keeps a message.
 _RETENTION = 14 * 86_400.0
@@ -52,17 +52,17 @@ async def send(store: Store, outgoing: Outgoing, put: Callable[[Outgoing], Await
     return sent
 
 
-def _seat(entry: Entry | None) -> Seat:
+def _seat(entry: Entry | None) -> UniqueStanding:
     if entry is None:
-        return Seat.UNSEEN
+        return UniqueStanding.UNSEEN
     if entry.is_sealed:
-        return Seat.OVER
+        return UniqueStanding.OVER
     if entry.state in (MessageState.READY, MessageState.DELAYED):
-        return Seat.WAITING
-    return Seat.OPEN if entry.state in (MessageState.LEASED, MessageState.DEAD) else Seat.OVER
+        return UniqueStanding.WAITING
+    return UniqueStanding.OPEN if entry.state in (MessageState.LEASED, MessageState.DEAD) else UniqueStanding.OVER
 
 
-async def _replace(store: Store, place: Place, row: Row | None, after: _ROW, outgoing: Outgoing) -> Row | None:
+async def _replace(store: Store, place: RowKey, row: Row | None, after: _ROW, outgoing: Outgoing) -> Row | None:
     """The row as it is now. None: it has changed since it was read."""
     text = msgspec.json.encode(after).decode()
     write = Write(place, text, None if row is None else row.text, _forget_at(store, outgoing))
@@ -76,7 +76,7 @@ async def _mark(store: Store, row: Row, outgoing: Outgoing) -> bool:
     return await _replace(store, row.place, row, named, outgoing) is not None
 
 
-async def _arrived(store: Store, place: Place, outgoing: Outgoing, *, is_refused: bool) -> None:
+async def _arrived(store: Store, place: RowKey, outgoing: Outgoing, *, is_refused: bool) -> None:
     """It lies in its queue; or it was refused, and stands for nothing."""
     id = outgoing.message.id
 
@@ -97,6 +97,6 @@ def _forget_at(store: Store, outgoing: Outgoing) -> float:
     return store.desk.kept_until() + _RETENTION + outgoing.delay_seconds
 
 
-def _place(message: Message) -> Place:
+def _place(message: Message) -> RowKey:
     words = msgspec.json.encode([message.queue, message.task, message.unique])
-    return Place(f"u#{hashlib.sha256(words).hexdigest()[:40]}", "u")
+    return RowKey(f"u#{hashlib.sha256(words).hexdigest()[:40]}", "u")

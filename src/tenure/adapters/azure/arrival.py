@@ -4,7 +4,10 @@ from typing import Any
 
 import msgspec
 
+from tenure import envelope
 from tenure.adapters.azure import wire
+from tenure.adapters.azure.entry import Asked
+from tenure.errors import BodyUndecodable
 
 
 class Arrival(msgspec.Struct, frozen=True):
@@ -25,6 +28,7 @@ class Arrival(msgspec.Struct, frozen=True):
     task: str
     #: Wall time, by its sender; of a foreign one by the service.
     sent_at: float | None
+    asked: Asked | None = None
 
 
 def read_arrival(queue: str, message: Any) -> Arrival:
@@ -41,7 +45,18 @@ def read_arrival(queue: str, message: Any) -> Arrival:
         wire=found.wire,
         task=found.task,
         sent_at=_inserted(message) if found.is_foreign else found.sent_at,
+        asked=None if found.is_foreign else _asked(found.raw),
     )
+
+
+def _asked(raw: bytes | None) -> Asked | None:
+    """What one of ours asks for; few do, and only those are decoded here."""
+    if raw is None or b'"announce"' not in raw:
+        return None
+    try:
+        return Asked.of(envelope.decode(raw))
+    except BodyUndecodable:
+        return None
 
 
 def _inserted(message: Any) -> float | None:

@@ -1,20 +1,22 @@
 """The broker port on an account: queues deliver, the table knows.
 
 What a verb does is in the file named after the act: `sending`, `lending`, `touching`, `settling`, `returning`,
-`operating`, `browsing`, `held_leases`, `looking`, `waiting`. `entry.py` says what the table knows of a message,
-`known_queues.py` which queues there are. An id tells where its rows lie, so a hint at its queue is not used.
+`operating`, `announcements`, `browsing`, `held_leases`, `looking`, `waiting`. `entry.py` says what the table knows of a
+message, `known_queues.py` which queues there are. An id tells where its rows lie, so a hint at its queue is not used.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 
 from tenure.adapters.azure import (
+    announcements,
     browsing,
     forgetting,
     held_leases,
     holding,
     looking,
     operating,
+    promoting,
     putting_aside,
     returning,
     sending,
@@ -25,9 +27,24 @@ from tenure.adapters.azure import (
 from tenure.adapters.azure.lending import Lending
 from tenure.adapters.azure.store import Store
 from tenure.adapters.azure.traits import traits
-from tenure.broker import MOST_LEASES, RETIRE_BATCH, BrokerTraits, Depth, Refused, Sent, SweepRequest, Swept
+from tenure.announcement import READ_LIMIT, Announcement
+from tenure.broker import (
+    MOST_LEASES,
+    RETIRE_BATCH,
+    BrokerTraits,
+    Depth,
+    Erased,
+    Promoted,
+    Refused,
+    Sent,
+    SweepRequest,
+    Swept,
+)
+from tenure.client.limit_share import LimitShare
+from tenure.client.waiting_estimate import WaitingEstimate
 from tenure.finding import Finding
 from tenure.lease import Lease, LeaseRequest
+from tenure.limit import NO_LIMITS, Limit
 from tenure.message import MessageState, Outgoing
 from tenure.query import Leases, Page, Query
 from tenure.rules.skew import find_skew
@@ -38,9 +55,11 @@ from tenure.verdict import Reason
 class AzureBroker:
     """Lends messages of Azure Storage Queues."""
 
-    def __init__(self, store: Store) -> None:
-        """Made by `connect`."""
+    def __init__(self, store: Store, share: LimitShare | None = None, estimate: WaitingEstimate | None = None) -> None:
+        """Made by `connect`. `share`, `estimate`: of the same process."""
         self._store = store
+        self._share = share or LimitShare(store.clock)
+        self._estimate = estimate or WaitingEstimate(store.clock)
         self._traits = traits(store.options)
         self._lending = Lending(store, partial(returning.take_back, store))
 
@@ -59,7 +78,7 @@ class AzureBroker:
 
     def twin(self) -> "AzureBroker":
         """Connections of its own for another loop; what is remembered of messages is shared."""
-        return AzureBroker(self._store.twin())
+        return AzureBroker(self._store.twin(), self._share, self._estimate)
 
     async def check(self, queues: Sequence[str]) -> list[Finding]:  # noqa: ARG002 - of the contract
         """Nothing can be set up wrongly there; our clock can."""
@@ -68,7 +87,10 @@ class AzureBroker:
 
     async def send(self, batch: Sequence[Outgoing]) -> list[Sent]:
         """Store messages, each once."""
-        return await sending.send(self._store, batch)
+        store = self._store
+        return await self._estimate.send(
+            batch, partial(sending.send, store), partial(looking.waiting, store), partial(sending.known, store)
+        )
 
     def refusal(self, outgoing: Outgoing) -> Reason | None:
         """Why `send` would refuse it."""
@@ -80,31 +102,38 @@ class AzureBroker:
 
     async def lease(self, request: LeaseRequest) -> list[Lease]:
         """Lend up to `want` messages."""
-        return await self._lending.lease(request)
+        return await self._share.lease(request, self._lending.lease)
 
-    async def wait(self, queues: Sequence[str], seconds: float, excluded: Sequence[str] = ()) -> None:
+    async def wait(
+        self,
+        queues: Sequence[str],
+        seconds: float,
+        excluded: Sequence[str] = (),
+        limits: Mapping[str, Limit] = NO_LIMITS,
+    ) -> None:
         """Return when something may have become leasable, or after `seconds`."""
-        await waiting.wait(self._store, queues, seconds, excluded)
+        await self._share.wait(queues, seconds, excluded, limits, partial(waiting.wait, self._store))
 
     async def touch(self, leases: Sequence[Lease]) -> list[Lease]:
         """Set each deadline to now + `lease.seconds`."""
-        return await touching.touch(self._store, leases)
+        return self._share.touched(await touching.touch(self._store, leases))
 
     async def ack(self, batch: Sequence[Ack]) -> list[Settlement]:
         """The work is done."""
-        return await settling.ack(self._store, batch)
+        return self._share.settled(batch, await settling.ack(self._store, batch))
 
     async def nack(self, batch: Sequence[Nack]) -> list[Settlement]:
         """The attempt failed."""
-        return await settling.nack(self._store, batch)
+        return self._share.settled(batch, await settling.nack(self._store, batch))
 
     async def give_back(self, batch: Sequence[GiveBack]) -> list[Settlement]:
         """It was not run."""
-        return await settling.give_back(self._store, batch)
+        told = await settling.give_back(self._store, batch)
+        return self._share.settled(batch, told, returns_tokens=True)
 
     async def dead_letter(self, batch: Sequence[DeadLetter]) -> list[Settlement]:
         """Put aside, with raw bytes, counters and reason."""
-        return await settling.dead_letter(self._store, batch)
+        return self._share.settled(batch, await settling.dead_letter(self._store, batch))
 
     async def redrive(self, ids: Sequence[str], queue: str | None = None) -> list[str]:  # noqa: ARG002
         """Send dead letters back to their queue."""
@@ -116,11 +145,24 @@ class AzureBroker:
 
     async def cancel(self, ids: Sequence[str], queue: str | None = None) -> list[MessageState | None]:  # noqa: ARG002
         """Cancel messages, whoever holds them."""
+        self._share.gone(ids)
         return await operating.cancel(self._store, ids)
+
+    async def promote(self, ids: Sequence[str], queue: str | None = None) -> list[Promoted]:  # noqa: ARG002
+        """Make delayed messages ready now."""
+        return await promoting.promote(self._store, ids)
+
+    async def announcements(self, after: str = "", limit: int = READ_LIMIT) -> list[Announcement]:
+        """Endings that wait to be announced."""
+        return await announcements.read(self._store, after, limit)
+
+    async def announced(self, batch: Sequence[Announcement]) -> None:
+        """Forget these announcements."""
+        await announcements.forget(self._store, batch)
 
     async def sweep(self, request: SweepRequest) -> Swept:
         """Return overdue leases."""
-        return await returning.sweep(self._store, request)
+        return self._returned(await returning.sweep(self._store, request))
 
     async def held(self, owner: str, request_id: str | None = None) -> list[Lease]:
         """What `owner` holds."""
@@ -136,7 +178,7 @@ class AzureBroker:
 
     async def retire(self, owner: str, *, crashed: bool, limit: int = RETIRE_BATCH) -> Swept:
         """Ban the nonce of `owner`, and return what it holds."""
-        return await returning.retire(self._store, owner, limit, crashed=crashed)
+        return self._returned(await returning.retire(self._store, owner, limit, crashed=crashed))
 
     async def browse(self, query: Query) -> Page:
         """Look at messages: those that are leased or dead, and the others with `query.scan`.
@@ -155,6 +197,15 @@ class AzureBroker:
         """Take a queue off Tenure's list if nothing is in it. The storage queue itself is never deleted."""
         return await forgetting.forget(self._store, queue)
 
+    async def erase(self, queue: str, after: str = "") -> Erased:  # noqa: ARG002 - of the contract
+        """Nothing: what has ended cannot be found by its queue (trait `erases`)."""
+        return Erased(0)
+
     async def depth(self, queues: Sequence[str] | None = None) -> list[Depth]:
         """How much lies in each queue."""
         return await looking.depth(self._store, queues)
+
+    def _returned(self, swept: Swept) -> Swept:
+        """Note what was returned to its queue."""
+        self._share.gone((*swept.returned, *swept.dead))
+        return swept

@@ -17,7 +17,7 @@ from tenure.message import MessageState
 from tenure.query import Page, Query
 from tenure.rules import browsing, queue_pattern
 from tenure.rules.cursor import write as write_mark
-from tenure.rules.paging import Pager, Part, Row
+from tenure.rules.paging import PagedRow, Pager, Part
 
 #: So many rows are looked up side by side.
 _AT_ONCE = 50
@@ -26,7 +26,7 @@ _AT_ONCE = 50
 async def browse(store: Store, query: Query) -> Page:
     """A page, bounded in messages and in rows read."""
     visible = TRAITS.browsable | TRAITS.scannable if query.scan else TRAITS.browsable
-    pager = Pager(query, lambda _state: ("",), ended_filters=TRAITS.ended_filters, visible=visible)
+    pager = Pager(query, lambda _state: ("",), clock=store.clock, ended_filters=TRAITS.ended_filters, visible=visible)
     reader = _Reader(store, query)
     while (part := pager.next_part()) is not None:
         window = await reader.window(part)
@@ -61,13 +61,13 @@ class _Reader:
             self._window = await anext(self._windows)
         return self._window
 
-    async def read(self, window: Window, limit: int) -> tuple[list[Row], bool]:
+    async def read(self, window: Window, limit: int) -> tuple[list[PagedRow], bool]:
         """The next rows of a window, and whether there are none behind them."""
         some = self._next(window.spots, limit)
         marks = [window.mark(spot) for spot in some]
         window.spots = window.spots[len(some) :]
         rows = [
-            Row(msgspec.structs.replace(spot.message, envelope=raw), mark, raw)
+            PagedRow(msgspec.structs.replace(spot.message, envelope=raw), mark, raw)
             for (spot, raw), mark in zip(await self._whole(some), marks, strict=True)
         ]
         return rows, not window.spots and window.following is None

@@ -93,7 +93,7 @@ class Bulk:
         except StoreMissing:
             return  # nothing was ever too large
         except (TenureError, HttpResponseError) as error:
-            logger.warning("large values that nobody needs any more were not dropped: %s", error)
+            logger.warning("could not delete large values that are no longer needed: %s", error)
 
     async def _prune(self, now: datetime, is_named: Callable[[str, str, str], Any]) -> None:
         container = self._container()

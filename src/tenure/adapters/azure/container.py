@@ -1,4 +1,4 @@
-"""A cloakroom in a Blob container: one blob a body, under a prefix.
+"""A blob store in a Blob container: one blob a body, under a prefix.
 
     blob://account/container/prefix
 
@@ -22,10 +22,10 @@ from tenure.adapters.azure.clients import Clients, Hook
 from tenure.adapters.azure.naming import is_container
 from tenure.adapters.azure.options import Options, read_options
 from tenure.adapters.azure.timeline import Timeline
-from tenure.cloakroom import Left
+from tenure.blobs import StoredBlob
 from tenure.clock import Clock
 from tenure.errors import BadURL
-from tenure.url import above_zero, read_query
+from tenure.url_options import above_zero, read_query
 
 T = TypeVar("T")
 
@@ -71,7 +71,7 @@ def read_container(url: str, parts: SplitResult) -> ContainerOptions:
     )
 
 
-class ContainerCloakroom:
+class AzureBlobStore:
     """One prefix of one container, on one event loop."""
 
     def __init__(self, options: ContainerOptions, clock: Clock, hook: Hook | None = None) -> None:
@@ -85,9 +85,9 @@ class ContainerCloakroom:
         self._gate = asyncio.Semaphore(_AT_ONCE)
         self._busy = 0
 
-    def twin(self) -> "ContainerCloakroom":
+    def twin(self) -> "AzureBlobStore":
         """A client belongs to one loop."""
-        return ContainerCloakroom(self.options, self._clock, self._hook)
+        return AzureBlobStore(self.options, self._clock, self._hook)
 
     async def open(self) -> None:
         """Connect, and look whether there is such a container."""
@@ -162,19 +162,19 @@ class ContainerCloakroom:
             if faults.is_missing(error):
                 raise
 
-    async def browse(self, *, after: str = "", limit: int = 1000) -> list[Left]:
+    async def browse(self, *, after: str = "", limit: int = 1000) -> list[StoredBlob]:
         """What lies there, in the order of names.
 
         The service goes on by a mark of its own, not from a name: what comes before is read again and left out.
         """
         now, cut = self._clock.wall(), len(self.options.prefix)
 
-        async def read() -> list[Left]:
-            left: list[Left] = []
+        async def read() -> list[StoredBlob]:
+            left: list[StoredBlob] = []
             async for blob in self._container.list_blobs(name_starts_with=self.options.prefix or None):
                 name = blob.name[cut:]
                 if name > after:
-                    left.append(Left(name, blob.size, max(0.0, now - blob.last_modified.timestamp())))
+                    left.append(StoredBlob(name, blob.size, max(0.0, now - blob.last_modified.timestamp())))
                     if len(left) == limit:
                         break
             return left

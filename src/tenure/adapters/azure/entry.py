@@ -16,12 +16,28 @@ import msgspec
 
 from tenure.adapters.azure.naming import part_of, row_id
 from tenure.adapters.azure.rows import Change, Row
-from tenure.message import NO_COUNTERS, Counters, MessageState
+from tenure.announcement import AnnounceRequest
+from tenure.claim import Scope
+from tenure.message import NO_COUNTERS, Counters, Message, MessageState
 from tenure.record import HISTORY_LIMIT, Ending, Progress
 from tenure.verdict import Reason
 
 #: The fields of a life without its bytes.
 BRIEF = ("Life",)
+
+
+class Asked(msgspec.Struct, frozen=True):
+    """What a message asks for that is to be announced when it ends (`announcing.py`)."""
+
+    request: AnnounceRequest
+    #: Of its claim, as the message was sent.
+    scope: Scope
+
+    @classmethod
+    def of(cls, message: Message | None) -> "Asked | None":
+        """What `message` asks for. None: nothing, as nearly all."""
+        request = None if message is None else AnnounceRequest.of(message)
+        return None if message is None or request is None else cls(request, Scope.of(message))
 
 
 class Letter(msgspec.Struct, frozen=True, kw_only=True):
@@ -49,6 +65,9 @@ class Letter(msgspec.Struct, frozen=True, kw_only=True):
     counters: Counters = NO_COUNTERS
     #: The form in which it stands in its queue (`wire.py`). Empty: the usual one.
     wire: str = ""
+    asked: Asked | None = None
+    #: Once its life has ended: `Life.intents`.
+    intents: tuple[str, ...] = ()
     etag: str = ""
 
 
@@ -99,11 +118,24 @@ class Life(msgspec.Struct, kw_only=True, omit_defaults=True):
     sent_at: float | None = None
     #: The form in which it stands in its queue (`wire.py`). Empty: the usual one.
     wire: str = ""
+    #: None: it is not to be announced, as nearly always.
+    asked: Asked | None = None
+    #: The newest generation whose end is announced. -1: none.
+    announced: int = -1
+    #: The places of the intents by which it ended (`announcing.py`), in all of its generations.
+    intents: tuple[str, ...] = ()
 
     @property
     def counters(self) -> Counters:
         """The four counters as a value."""
         return Counters(self.deliveries, self.attempts, self.crashes, self.lost)
+
+    @property
+    def current_generation(self) -> int:
+        """Its generation, where the life is all that is known: only of one that asked, or was redriven."""
+        if self.generation is not None:
+            return self.generation
+        return 0 if self.asked is None else self.asked.scope.generation
 
     def tell(self, ending: Ending) -> None:
         """Add to its history, which is bounded."""
@@ -120,6 +152,19 @@ class Kept(msgspec.Struct):
     checkpoint: bytes | None = None
 
 
+def unborn(letter: Letter) -> Life:
+    """The life of a message that was never lent."""
+    return Life(
+        id=letter.id,
+        queue=letter.queue,
+        place=letter.place,
+        state=MessageState.READY,
+        task=letter.task,
+        sent_at=letter.sent_at,
+        asked=letter.asked,
+    )
+
+
 def cancelled(life: Life, wall: float) -> Life:
     """The life of a message that was taken back. Nothing tells where its copy in the queue is: it goes too."""
     new = msgspec.structs.replace(
@@ -132,6 +177,7 @@ def cancelled(life: Life, wall: float) -> Life:
 
 _encode = msgspec.json.Encoder().encode
 _decode = msgspec.json.Decoder(Life).decode
+_asked = msgspec.json.Decoder(Asked).decode
 _counters = msgspec.json.Decoder(Counters).decode
 
 
@@ -141,7 +187,7 @@ def life_row(kept: Kept, partitions: int) -> Row:
     fields: dict[str, Any] = {
         "Queue": life.queue, "State": life.state.value, "Owner": life.owner or "", "Life": _encode(life),
         "IsUnput": life.is_unput, "Deadline": (life.deadline or 0.0) if life.state is MessageState.LEASED else None,
-        "Envelope": kept.envelope, "Checkpoint": kept.checkpoint,
+        "Envelope": kept.envelope, "Checkpoint": kept.checkpoint, "Asked": True if life.asked is not None else None,
     }  # fmt: skip
     return Row(part_of(life.id, partitions), f"m:{row_id(life.id)}", fields, kept.etag)
 
@@ -160,6 +206,7 @@ def letter_row(letter: Letter, partitions: int) -> Row:
         "Digest": letter.digest,
         "IsPut": letter.is_put, "MessageId": letter.message_id, "Receipt": letter.receipt, "IsEnded": letter.is_ended,
         "Wire": letter.wire, "EndedAt": letter.ended_at, **counter_fields(letter.counters),
+        "Asked": None if letter.asked is None else _encode(letter.asked), **intent_fields(letter.intents),
     }  # fmt: skip
     return Row(part_of(letter.id, partitions), letter_key(letter.id), fields, letter.etag)
 
@@ -174,12 +221,19 @@ def read_letter(row: Row) -> Letter:
         message_id=fields.get("MessageId", ""),
         receipt=fields.get("Receipt", ""), is_ended=bool(fields["IsEnded"]), ended_at=fields.get("EndedAt"),
         wire=fields.get("Wire", ""), counters=_read_counters(fields), etag=row.etag,
+        asked=_asked(fields["Asked"]) if fields.get("Asked") else None,
+        intents=tuple(str(fields.get("Intents", "")).split()),
     )  # fmt: skip
 
 
 def counter_fields(counters: Counters) -> dict[str, Any]:
     """The counters as one field of a letter; none while there is nothing to tell."""
     return {} if counters == NO_COUNTERS else {"Counters": _encode(counters)}
+
+
+def intent_fields(intents: tuple[str, ...]) -> dict[str, Any]:
+    """The intents by which a message ended, as one field of a letter; none for one that did not ask."""
+    return {"Intents": " ".join(intents)} if intents else {}
 
 
 def _read_counters(fields: Mapping[str, Any]) -> Counters:

@@ -1,22 +1,23 @@
 """What the service says is wrong, in Tenure's words; the only place that knows the SDK's errors.
 
-What an answer means is decided in `answer.py`, as for every client of a cloud. Here are the words for it, and what is
-Azure's alone: the answers that are part of the game (somebody else was first), and what is missing.
+What an answer means is decided in `rules/cloud_errors.py`, as for every client of a cloud. Here are the words for it,
+and what is Azure's alone: the answers that are part of the game (somebody else was first), and what is missing.
 """
 
 from typing import Any
 
 from azure.core.exceptions import ClientAuthenticationError, HttpResponseError
 
-from tenure.answer import read_answer
 from tenure.errors import (
     BadSetting,
     BrokerError,
     BrokerUnavailable,
     ConfigurationError,
+    LoginRefused,
     StoreMissing,
     TenureError,
 )
+from tenure.rules.cloud_errors import read_answer
 
 #: Not there, there already, not as it was read: what is compared with.
 _ANSWERS = frozenset({404, 409, 412})
@@ -27,12 +28,6 @@ _GOING = "BeingDeleted"
 #: The service asks for a pause by a header of these names, in seconds and in milliseconds.
 _PAUSES = {"retry-after": 1.0, "retry-after-ms": 1e-3, "x-ms-retry-after-ms": 1e-3}
 _BUSY = frozenset({429, 503})
-
-
-class LoginRefused(ConfigurationError):
-    """The account refused who we are, or what we want to do."""
-
-    code = "login_refused"
 
 
 def code_of(error: BaseException) -> str:

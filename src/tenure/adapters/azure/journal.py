@@ -22,10 +22,12 @@ from tenure.adapters.azure.board import AzureBoard
 from tenure.adapters.azure.log import ProcessedLog
 from tenure.adapters.azure.naming import LONGEST_NAME, row_id
 from tenure.adapters.azure.numbered import NumberedRows, key_of, number_of, pieces
-from tenure.adapters.azure.rows import Rows
+from tenure.adapters.azure.rows import Change, Rows
 from tenure.adapters.azure.store import Store
 from tenure.adapters.azure.where import EQ, GE, IS
+from tenure.broker import Erased
 from tenure.event import Event, StoredEvent
+from tenure.rules.erasing import erased, must_be_erased
 from tenure.sample import Sample, StoredSample
 from tenure.state import KEPT_SAMPLES
 from tenure.tally import Tally
@@ -40,6 +42,9 @@ _SKEW_SECONDS = 600.0
 _SHORT = 5_000
 #: Whoever prunes does so for all, for so long.
 _PRUNE_SECONDS = 300.0
+
+#: Events that are looked at in one step of erasing.
+_ERASED = 500
 
 _encode = msgspec.json.Encoder().encode
 _event = msgspec.json.Decoder(Event).decode
@@ -119,6 +124,17 @@ class AzureJournal:
                     pause = min(_LONGER * pause, _LAST_LOOK)
                 rung.clear()
 
+    async def erase(self, queue: str, after: str = "") -> Erased:
+        """Blank the events of a queue, some hundred rows in a step; one that was pruned meanwhile is gone anyway."""
+        rows = await self._numbered.read(_EVENTS, int(after or 0), _ERASED)
+        groups = []
+        for row in rows:
+            event = _event(row.fields["Event"])
+            if must_be_erased(event, queue):
+                groups.append([Change("replace", msgspec.structs.replace(row, fields=_fields(erased(event))))])
+        await self._store.rows.commit(groups)
+        return Erased(len(groups), str(number_of(rows[-1])) if len(rows) == _ERASED else None)
+
     async def tally(self, batch: Sequence[Tally]) -> None:
         """Keep rows, each instead of one with the same name."""
         await tallies.keep(self._store, batch)
@@ -192,6 +208,8 @@ def _named(id: str) -> str:
 
 def _fields(event: Event) -> dict[str, Any]:
     return {
-        "Event": _encode(event), "At": event.at, "MessageId": _named(event.message_id or ""),
+        "Event": _encode(event),
+        "At": event.at,
+        "MessageId": _named(event.message_id or ""),
         "HasIds": "ids" in event.data,
-    }  # fmt: skip
+    }

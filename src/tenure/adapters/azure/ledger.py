@@ -12,6 +12,7 @@ from typing import Any
 
 import msgspec
 
+from tenure.adapters.azure.announcing import SealIntents, learn
 from tenure.adapters.azure.remembered import Remembered
 from tenure.adapters.azure.roster import is_banned
 from tenure.adapters.azure.rows import Change, Group, Row
@@ -62,6 +63,7 @@ class AzureLedger:
         for owner, is_out in zip(owners, banned, strict=True):
             if is_out:
                 raise retired(owner)
+        await learn(store, batch)
         asked = [self._ask(request, None) for request in batch]
         told = await self._commit(batch, asked)
         answers: list[ClaimAnswer] = []
@@ -164,18 +166,23 @@ class AzureLedger:
 
     async def seal(self, batch: Sequence[Seal]) -> list[bool]:
         """Done, with result and hand-offs."""
+        intents = await SealIntents.write(self._store, batch)
 
-        def change_to(seal: Seal) -> Any:
+        def change_to(number: int, seal: Seal) -> Any:
             def change(found: Found, _token: Token) -> Found:
                 claim = msgspec.structs.replace(
                     found.claim, state=DONE, owner="", runner="", finished_at=self._store.clock.wall()
                 )
+                intents.name(number, claim)
                 return Found(claim, found.etag, seal.result, _encode(seal.handoffs) if seal.handoffs else b"")
 
             return change
 
         tokens = [seal.token for seal in batch]
-        return await self._each(tokens, [change_to(seal) for seal in batch], ends=True, again=_was_sealed)
+        changes = [change_to(number, seal) for number, seal in enumerate(batch)]
+        answers = await self._each(tokens, changes, ends=True, again=_was_sealed)
+        await intents.clean_up(answers)
+        return answers
 
     async def forget(self, scopes: Sequence[Scope]) -> None:
         """Free keys."""

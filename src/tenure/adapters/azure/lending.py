@@ -270,7 +270,7 @@ def _begin(store: Store, one: Arrival, request: LeaseRequest, seconds: float, fe
     life = Life(id=one.id, queue=one.queue, place=place, state=MessageState.READY, task=one.task)
     life.is_foreign = one.is_foreign
     life.wire = "" if one.wire == wire.ENVELOPE else one.wire
-    life.sent_at = one.sent_at
+    life.sent_at, life.asked = one.sent_at, one.asked
     kept = lend(store, Kept(life, "", one.raw if one.is_foreign else None), request, seconds, fence)
     kept.life.message_id, kept.life.receipt = one.message_id, one.receipt
     return kept

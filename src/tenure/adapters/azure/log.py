@@ -21,7 +21,7 @@ from tenure.adapters.azure import faults
 from tenure.adapters.azure.store import Store
 from tenure.errors import TenureError
 from tenure.event import Event, EventKind
-from tenure.plural import plural
+from tenure.text.plural import plural
 
 logger = logging.getLogger("tenure.azure")
 

@@ -30,6 +30,15 @@ async def depth(store: Store, queues: Sequence[str] | None) -> list[Depth]:
     return await _depths(store, queues, lives)
 
 
+async def waiting(store: Store, queue: str) -> int | None:
+    """About how many wait: all that the queue has, and so also what runs."""
+    try:
+        told = await store.call("counting", lambda: store.queue(queue).get_queue_properties())
+    except StoreMissing:
+        return 0
+    return int(told.approximate_message_count)
+
+
 async def _depths(store: Store, queues: Sequence[str], lives: Sequence[Kept]) -> list[Depth]:
     """One pass over the lives; one request for each queue, and one more if something is ready in it."""
     of: defaultdict[str, list[Life]] = defaultdict(list)

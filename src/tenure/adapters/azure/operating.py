@@ -9,7 +9,8 @@ from collections.abc import Sequence
 import msgspec
 
 from tenure.adapters.azure import board, posting, unclaiming
-from tenure.adapters.azure.entry import Kept, Letter, Life, cancelled
+from tenure.adapters.azure.announcing import Endings
+from tenure.adapters.azure.entry import Kept, Letter, Life, cancelled, unborn
 from tenure.adapters.azure.naming import POISON
 from tenure.adapters.azure.posting import Stale
 from tenure.adapters.azure.returning import put_again
@@ -102,17 +103,22 @@ async def cancel(store: Store, ids: Sequence[str]) -> list[MessageState | None]:
 async def _end(
     store: Store, id: str, states: frozenset[MessageState], *, is_cancel: bool = False
 ) -> MessageState | None:
+    endings = Endings(store)
     while True:
         kept, letter = await store.find(id), await store.letter(id)
-        if kept is None and (letter is None or letter.is_ended):
+        if kept is not None:
+            life = kept.life
+        elif letter is None or letter.is_ended:
             return None
-        life = kept.life if kept is not None else _unborn(id, letter)
+        else:
+            life = unborn(letter)
         if life.state not in states:
             return None
         if is_cancel and not await _end_claim(store, kept, letter, id):
             return None
         met = life.state
         new = Kept(cancelled(life, store.clock.wall()), "" if kept is None else kept.etag)
+        await endings.name([(life, new.life)])
         if not (await store.save([new], "insert" if kept is None else "replace"))[0]:
             continue
         if met is MessageState.LEASED:
@@ -121,20 +127,6 @@ async def _end(
         ending = POISON if met is MessageState.DEAD else ""
         await _remove(store, life.queue, message_id, receipt, ending)
         return met
-
-
-def _unborn(id: str, letter: Letter | None) -> Life:
-    """The life of a message that was never lent."""
-    if letter is None:
-        return Life(id=id, queue="", place=0, state=MessageState.READY)
-    return Life(
-        id=id,
-        queue=letter.queue,
-        place=letter.place,
-        state=MessageState.READY,
-        task=letter.task,
-        sent_at=letter.sent_at,
-    )
 
 
 def _sent(letter: Letter | None) -> tuple[str, str]:

@@ -21,7 +21,8 @@ from urllib.parse import SplitResult, parse_qsl, urlsplit
 import msgspec
 
 from tenure.errors import BadURL
-from tenure.url import above_zero, read_query, web_address, yes_or_no
+from tenure.rules.storage_account import is_account, read_connection_string
+from tenure.url_options import above_zero, read_query, web_address, yes_or_no
 
 #: What a URL may say after its `?`, and what is taken.
 _TAKEN = {
@@ -44,15 +45,6 @@ _NUMBERS = frozenset({"poll_seconds", "timeout_seconds", "keep_seconds"})
 _MAX_PARTITIONS = 64
 #: Names by which deployments that exist already tell how to reach their account.
 CONNECTION_STRING = "AZURE_STORAGE_CONNECTION_STRING"
-#: What `UseDevelopmentStorage=true` stands for: Azurite on this machine. Its key is public and the same for everybody.
-_DEVELOPMENT = {
-    "AccountName": "devstoreaccount1",
-    "AccountKey": "Eby8vdM02xNOcqFlqUwJPLlmEtlCDXJ1OUzFT50uSRZ6IFsuFq2UVErCz4I6tq/K1SZFPTOtr/KBHBeksoGMGw==",
-}
-_DEVELOPMENT_PORTS = {"Blob": 10_000, "Queue": 10_001, "Table": 10_002}
-_ACCOUNT = re.compile(r"[a-z0-9]{3,24}\Z")
-#: Where the service's own endpoints name their account; one with a shared access signature names it nowhere else.
-_ENDPOINT = re.compile(r"https?://([a-z0-9]{3,24})\.(?:queue|table|blob)\.")
 _PREFIX = re.compile(r"[a-z][a-z0-9]{0,19}\Z")
 _SERVICE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,62}\Z")
 
@@ -106,9 +98,9 @@ def read_options(url: str, parts: SplitResult, environment: Mapping[str, str] | 
     said = read_query(url, parse_qsl(parts.query, keep_blank_values=True), _TAKEN, _read, secrets=frozenset({"key"}))
     if "state" in said:
         said["state_url"] = said.pop("state")
-    told = _connection_string(environment.get(CONNECTION_STRING, ""))
+    told = read_connection_string(environment.get(CONNECTION_STRING, ""))
     account = parts.netloc or told.get("AccountName") or environment.get("AZURE_STORAGE_ACCOUNT_NAME", "")
-    if not _ACCOUNT.match(account):
+    if not is_account(account):
         msg = f"{url!r} names no storage account ({account!r}); write azure://account (3 to 24 of a-z and 0-9)"
         raise BadURL(msg)
     if parts.path.strip("/"):
@@ -131,23 +123,6 @@ def read_options(url: str, parts: SplitResult, environment: Mapping[str, str] | 
         usual = f"{scheme}://{account}.{kind}.{suffix}"
         fields[f"{kind}_endpoint"] = told.get(f"{kind.title()}Endpoint", usual).rstrip("/")
     return Options(**fields | said)
-
-
-def _connection_string(text: str) -> dict[str, str]:
-    pairs = (part.partition("=") for part in text.split(";") if part.strip())
-    told = {name.strip(): value.strip() for name, _, value in pairs}
-    if told.get("UseDevelopmentStorage", "").lower() == "true":
-        host = told.get("DevelopmentStorageProxyUri", "http://127.0.0.1").rstrip("/")
-        ends = {
-            f"{kind}Endpoint": f"{host}:{port}/{_DEVELOPMENT['AccountName']}"
-            for kind, port in _DEVELOPMENT_PORTS.items()
-        }
-        return _DEVELOPMENT | ends
-    for kind in ("Queue", "Table", "Blob"):
-        found = _ENDPOINT.match(told.get(f"{kind}Endpoint", ""))
-        if found is not None:
-            told.setdefault("AccountName", found[1])
-    return told
 
 
 def _read(name: str, value: str) -> object:  # noqa: PLR0911 - a table of them

@@ -1,8 +1,8 @@
 """Putting aside: hand-offs that could not be sent become dead letters of their own queues.
 
-Their parents are done, so no handler is left to be told. Letter and life are written in one step; then the bytes go to
-the poison queue, or with the next sweep. Called by `runtime/settling.py`. Next: `browsing.py` shows it, `operating.py`
-redrives it.
+Their parents are done, so no handler is left to be told. Letter and life are written in one step; then the bytes go
+to the poison queue, or with the next sweep. Called by `runtime/path/outbox.py`. Next: `browsing.py` shows it,
+`operating.py` redrives it.
 """
 
 import logging
@@ -11,7 +11,8 @@ from collections.abc import Sequence
 import msgspec
 
 from tenure.adapters.azure import ghosts, wire
-from tenure.adapters.azure.entry import Kept, Letter, Life, letter_row, life_row, mark_letter
+from tenure.adapters.azure.announcing import Endings
+from tenure.adapters.azure.entry import Asked, Kept, Letter, Life, letter_row, life_row, mark_letter, unborn
 from tenure.adapters.azure.holding import TRIES
 from tenure.adapters.azure.naming import queue_name
 from tenure.adapters.azure.rows import Change
@@ -36,12 +37,15 @@ async def put_aside(store: Store, batch: Sequence[Refused]) -> None:
 async def _put_aside(store: Store, message: Message, reason: Reason) -> None:
     raw = encode(message)
     await store.known_queues.register((message.queue,))
+    endings = Endings(store)
     for _ in range(TRIES):
         kept, letter = await store.find(message.id), await store.letter(message.id)
         if not _was_never_queued(kept, letter):
             return
         place = store.shared.next_number() if letter is None else letter.place
         new = Kept(_dead(store, message, reason, place), "" if kept is None else kept.etag, raw)
+        met = kept.life if kept is not None else None if letter is None else unborn(letter)
+        await endings.name([(met, new.life)])
         life = Change("insert" if kept is None else "replace", life_row(new, store.partitions))
         if letter is None:
             sent = msgspec.structs.replace(letter_of(store, message, raw), place=place, is_put=True)
@@ -69,7 +73,7 @@ def _dead(store: Store, message: Message, reason: Reason, place: int) -> Life:
         id=message.id, queue=message.queue, place=place, state=MessageState.DEAD, task=message.task, reason=reason,
         sent_at=message.sent_at or store.clock.wall(),
         finished_at=store.timeline.wall(), is_unput=_has_queue(store, message.queue),
-        wire=wire.PLAIN if store.options.wire == wire.PLAIN else "",
+        wire=wire.PLAIN if store.options.wire == wire.PLAIN else "", asked=Asked.of(message),
     )  # fmt: skip
     life.tell(Ending(store.clock.wall(), "dead", None, reason))
     return life

@@ -1,14 +1,14 @@
 """Retention: what is finished is forgotten when the account has kept it long enough.
 
 Letters that have ended, lives that were cancelled, claims that are done, and who was retired: of every boot of every
-worker one row. What waits, is held or is dead stays, however old it is; but what seems to wait, and whose queue is
-empty, was taken by somebody who does not know Tenure. Called by `AzureJournal.prune`.
+worker one row. What waits, is held or is dead stays, however old it is, and what is still to be announced; but what
+seems to wait, and whose queue is empty, was taken by somebody who does not know Tenure. Called by `AzureJournal.prune`.
 """
 
 from collections.abc import AsyncIterator
 from typing import Any
 
-from tenure.adapters.azure import uniqueness
+from tenure.adapters.azure import announcing, uniqueness
 from tenure.adapters.azure.entry import BRIEF, letter_key, read_letter, read_life
 from tenure.adapters.azure.rows import Change, Row
 from tenure.adapters.azure.store import COMMON, Store
@@ -34,8 +34,7 @@ async def forget_finished(store: Store) -> None:
         await drop(store, rows.between(f"k{part}", "k:", "k;", NE("State", "running") & LT("At", before)))
         await drop(store, _cancelled(store, part, before))
         words = await uniqueness.forgettable(store, part, before)
-        gone = [*words, *await _taken(store, part, before)]
-        await rows.commit([[Change("delete", row)] for row in gone])
+        await _drop(store, [*words, *await _taken(store, part, before)])
     bans = min(before, store.timeline.wall() - _BANNED_SECONDS)
     await drop(store, rows.between(COMMON, "b:", "b;", LT("At", bans)))
 
@@ -52,6 +51,10 @@ async def drop(store: Store, rows: AsyncIterator[Row]) -> int:
 
 
 async def _drop(store: Store, rows: list[Row]) -> int:
+    if any(row.fields.get("Asked") for row in rows):
+        # Read after these rows: the intent of each that has ended was there before it had.
+        spared = await announcing.spared(store)
+        rows = [row for row in rows if (row.part, row.key) not in spared]
     told = await store.rows.commit([[Change("delete", row)] for row in rows])
     return sum(one is not None for one in told)
 

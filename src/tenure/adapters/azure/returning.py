@@ -10,6 +10,7 @@ import logging
 from collections.abc import Sequence
 
 from tenure.adapters.azure import ghosts, posting, roster, settling, unclaiming, wire
+from tenure.adapters.azure.announcing import Endings
 from tenure.adapters.azure.entry import Kept, Life
 from tenure.adapters.azure.forgetting import forget_unused
 from tenure.adapters.azure.rows import Change, Row
@@ -89,8 +90,10 @@ async def _return_overdue(store: Store, overdue: list[Kept], request: SweepReque
     if not overdue:
         return []
     moved: list[tuple[Life, Kept]] = []
+    endings = Endings(store)
     for _ in range(_ROUNDS):
         new = [await _judge(store, kept, request) for kept in overdue]
+        await endings.name([(old.life, kept.life) for old, kept in zip(overdue, new, strict=True)])
         saved = await store.save(new)
         moved += [(old.life, kept) for old, kept, ok in zip(overdue, new, saved, strict=True) if ok]
         refused = [old.life.id for old, ok in zip(overdue, saved, strict=True) if not ok]
@@ -100,6 +103,7 @@ async def _return_overdue(store: Store, overdue: list[Kept], request: SweepReque
         # row, and not whose it is. Where many wait, a sweep would never come to its turn.
         found, now = await asyncio.gather(*map(store.find, refused)), store.timeline.now()
         overdue = [kept for kept in found if kept is not None and _is_overdue(kept.life, now)]
+    await endings.clean_up([kept.life for _, kept in moved])
     await asyncio.gather(*(_tell(store, old, kept) for old, kept in moved))
     return [kept.life for _, kept in moved]
 
@@ -120,6 +124,7 @@ async def _judge(store: Store, kept: Kept, request: SweepRequest) -> Kept:
         life.counters,
         owner=life.owner,
         has_presence=not life.lacks_presence,
+        was_touched=life.beats > 0,
         max_attempts=_limit(raw, request.max_attempts),
         at=store.clock.wall(),
     )

@@ -16,6 +16,9 @@ from tenure.adapters.azure.rows import Row
 from tenure.adapters.azure.store import Store
 from tenure.claim import Scope, Token
 
+#: A claim names the announced endings of so many messages.
+_MOST_CHOSEN = 50
+
 SENT, RUNNING, DONE = "sent", "running", "done"
 
 _encode = msgspec.json.Encoder().encode
@@ -40,6 +43,14 @@ class Claim(msgspec.Struct, kw_only=True, omit_defaults=True):
     barred: list[str] = []
     #: When the latest of them was, as fences count.
     barred_at: int = 0
+    #: By message, the place of the intent of its one ending that is announced (`announcing.py`).
+    announced: dict[str, str] = {}
+
+    def choose(self, id: str, place: str) -> str:
+        """Choose the ending of a message that is announced, if none is chosen yet; the place of the chosen one."""
+        if id not in self.announced:
+            self.announced = dict([*self.announced.items(), (id, place)][-_MOST_CHOSEN:])
+        return self.announced[id]
 
 
 _claim = msgspec.json.Decoder(Claim).decode
@@ -65,7 +76,7 @@ def claim_row(store: Store, scope: Scope, found: Found) -> Row:
     part, key = place_of(store, scope)
     fields: dict[str, Any] = {
         "Claim": _encode(found.claim), "State": found.claim.state, "At": store.timeline.wall(),
-        "Result": found.result, "Handoffs": found.handoffs,
+        "Result": found.result, "Handoffs": found.handoffs, "Asked": True if found.claim.announced else None,
     }  # fmt: skip
     return Row(part, key, fields, found.etag)
 

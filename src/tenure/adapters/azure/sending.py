@@ -12,7 +12,17 @@ from functools import partial
 from itertools import groupby
 
 from tenure.adapters.azure import posting, uniqueness, wire
-from tenure.adapters.azure.entry import Kept, Letter, Life, letter_key, letter_row, life_row, mark_letter, read_letter
+from tenure.adapters.azure.entry import (
+    Asked,
+    Kept,
+    Letter,
+    Life,
+    letter_key,
+    letter_row,
+    life_row,
+    mark_letter,
+    read_letter,
+)
 from tenure.adapters.azure.naming import LONGEST_NAME, queue_name
 from tenure.adapters.azure.rows import Change, Group
 from tenure.adapters.azure.store import Store
@@ -21,7 +31,7 @@ from tenure.broker import Sent
 from tenure.claim import Scope, digest
 from tenure.envelope import encode
 from tenure.message import Message, MessageState, Outgoing
-from tenure.refusal import of_size, unique_not_plain
+from tenure.rules.rejections import of_size, unique_not_plain
 from tenure.rules.sendable import unsendable
 from tenure.verdict import Reason
 
@@ -128,6 +138,12 @@ async def _unfinished(store: Store, known: list[tuple[Letter, Outgoing]]) -> lis
     return [(letter, outgoing.delay_seconds) for letter, outgoing in found if not letter.is_put and not letter.is_ended]
 
 
+async def known(store: Store, ids: Sequence[str]) -> set[str]:
+    """Which of these ids were sent before."""
+    rows = await store.rows.get_all((store.part(id), letter_key(id)) for id in ids)
+    return {id for id, row in zip(ids, rows, strict=True) if row is not None}
+
+
 def _text(store: Store, letter: Letter) -> str:
     return wire.write(letter.envelope, letter.wire, store.options.encoding)
 
@@ -145,6 +161,7 @@ def letter_of(store: Store, message: Message, raw: bytes) -> Letter:
         generation=message.generation,
         digest=digest(message),
         wire=wire.PLAIN if store.options.wire == wire.PLAIN else "",
+        asked=Asked.of(message),
     )
 
 
@@ -162,6 +179,7 @@ def _group(store: Store, letter: Letter, outgoing: Outgoing) -> Group:
         sent_at=letter.sent_at,
         due=store.timeline.now() + outgoing.delay_seconds,
         wire=letter.wire,
+        asked=letter.asked,
     )
     return [insert, Change("insert", life_row(Kept(life), store.partitions))]
 

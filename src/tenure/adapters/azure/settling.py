@@ -17,7 +17,8 @@ from typing import TypeVar
 import msgspec
 
 from tenure.adapters.azure import ghosts, posting
-from tenure.adapters.azure.entry import Kept, Letter, Life, counter_fields, letter_row
+from tenure.adapters.azure.announcing import Endings
+from tenure.adapters.azure.entry import Asked, Kept, Letter, Life, counter_fields, intent_fields, letter_row
 from tenure.adapters.azure.holding import TRIES, holding
 from tenure.adapters.azure.naming import LONGEST_NAME
 from tenure.adapters.azure.posting import Stale
@@ -62,6 +63,7 @@ async def _settle(
     answers: list[Settlement | None] = [None] * len(batch)
     mine: dict[int, tuple[Life, Kept | None]] = {}
     open_ = list(range(len(batch)))
+    endings = Endings(store)
     for attempt in range(TRIES):
         if not open_:
             break
@@ -72,7 +74,13 @@ async def _settle(
                 answers[number] = Settlement(_refusal(store, batch[number].lease.id))
             else:
                 asked.append((number, kept, change(kept, batch[number])))
-        groups = [await _group(store, kept, new, attempt, batch[number]) for number, kept, new in asked]
+        places = await endings.name(
+            [(kept.life, None if new is None else new.life) for _, kept, new in asked], [batch[n] for n, _, _ in asked]
+        )
+        groups = [
+            await _group(store, kept, new, attempt, batch[number], place)
+            for (number, kept, new), place in zip(asked, places, strict=True)
+        ]
         told = await store.rows.commit(groups)
         open_ = []
         for (number, kept, new), rows in zip(asked, told, strict=True):
@@ -84,6 +92,7 @@ async def _settle(
                 store.shared.forget(kept.life.id)
                 if new is not None:
                     store.note(new, rows)
+    await endings.clean_up([old for old, _ in mine.values()])
     ended = await store.each([partial(after, old, new, batch[number]) for number, (old, new) in mine.items()])
     for number, settlement in zip(mine, ended, strict=True):
         if isinstance(settlement, BaseException):
@@ -98,30 +107,40 @@ def _refusal(store: Store, id: str) -> Outcome:
     return Outcome.TAKEN_OVER if is_held else Outcome.ALREADY_GONE
 
 
-async def _group(store: Store, kept: Kept, new: Kept | None, attempt: int, word: object) -> Group:
+async def _group(store: Store, kept: Kept, new: Kept | None, attempt: int, word: object, place: str) -> Group:
+    """`place`: of the intent by which its life ends."""
     if new is not None:
         return store.group(new)
+    intents = (*kept.life.intents, place) if place else kept.life.intents
     routed = word.routed if isinstance(word, Ack) else None
     if routed is not None and max(len(routed.task), len(Scope.of(routed).key)) <= LONGEST_NAME:
         # Nobody else would know which claim tells of it.
-        letter = ended(kept.life, routed, store.wall())
+        letter = ended(kept.life, routed, store.wall(), intents)
         return [*store.group(kept, "delete"), Change("upsert", letter_row(letter, store.partitions))]
     has_letter = not kept.life.is_foreign
     if has_letter and attempt:  # perhaps it was refused because there is none any more
         has_letter = await store.letter(kept.life.id) is not None
+    if not has_letter and intents and kept.life.asked is not None:
+        letter = ended(kept.life, None, store.wall(), intents)
+        return [*store.group(kept, "delete"), Change("upsert", letter_row(letter, store.partitions))]
     if not has_letter:
         return store.group(kept, "delete")
     generation = {} if kept.life.generation is None else {"Generation": kept.life.generation}
-    counted = counter_fields(kept.life.counters)
+    counted = counter_fields(kept.life.counters) | intent_fields(intents)
     return store.group(kept, "delete", IsEnded=True, EndedAt=store.wall(), Envelope=b"", **counted, **generation)
 
 
-def ended(life: Life, message: Message, wall: float) -> Letter:
-    """What is left of a message that was not ours."""
+def ended(life: Life, message: Message | None, wall: float, intents: tuple[str, ...]) -> Letter:
+    """What is left of a message that was not ours, or that was forgotten."""
+    asked = life.asked or Asked.of(message)
+    if message is not None:
+        scope, read = Scope.of(message), digest(message)
+    else:
+        scope, read = Scope(life.queue, life.task, "") if asked is None else asked.scope, ""
     return Letter(
-        id=life.id, queue=life.queue, task=message.task, place=life.place, sent_at=life.sent_at or wall, envelope=b"",
-        key=Scope.of(message).key, generation=message.generation, digest=digest(message), is_put=True, is_ended=True,
-        ended_at=wall, counters=life.counters,
+        id=life.id, queue=life.queue, task=scope.task, place=life.place, sent_at=life.sent_at or wall, envelope=b"",
+        key=scope.key, generation=scope.generation, digest=read, is_put=True, is_ended=True, ended_at=wall,
+        counters=life.counters, asked=asked, intents=intents,
     )  # fmt: skip
 
 

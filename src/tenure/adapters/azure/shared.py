@@ -36,6 +36,8 @@ class Shared:
         self._lives: Remembered[Kept] = Remembered()
         #: What was claimed by us, by the row's key (`ledger.py`).
         self.claims: Remembered[Any] = Remembered()
+        #: What was sealed here and is announced by that: its generation, by the message's id.
+        self.sealed: Remembered[int] = Remembered()
         self._lock = threading.Lock()
         self._last = 0
         #: The messages that a word is being said about, and what is done when it is.

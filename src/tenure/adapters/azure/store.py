@@ -25,7 +25,7 @@ from tenure.adapters.azure.shared import Shared
 from tenure.adapters.azure.table_rows import TableRows
 from tenure.adapters.azure.where import Where
 from tenure.clock import Clock
-from tenure.errors import StoreMissing
+from tenure.errors import LoginRefused, StoreMissing
 from tenure.table import GroupTable
 
 T = TypeVar("T")
@@ -187,7 +187,7 @@ class Store:
                 self.shared.worked.add(what)
                 raise
             said = faults.translate(error, self.options.place, what)
-            gone = (faults.LoginRefused, StoreMissing) if what in OF_TABLE else faults.LoginRefused
+            gone = (LoginRefused, StoreMissing) if what in OF_TABLE else LoginRefused
             is_outage = isinstance(said, gone) and what in self.shared.worked
             raise (faults.outage(said) if is_outage else said) from error
         else:

@@ -14,7 +14,7 @@ import msgspec
 
 from tenure.adapters.azure.rows import Caller, Change, Group, Row
 from tenure.adapters.azure.where import Where
-from tenure.table import GroupTable, Place, Write
+from tenure.table import GroupTable, RowKey, Write
 
 #: So many rows are read at once.
 _PAGE = 500
@@ -126,16 +126,16 @@ class TableRows:
         lost = {id(change) for change, text in zip(changes, texts, strict=True) if (text or "") != change.row.etag}
         return [number for number in numbers if not any(id(change) in lost for change in groups[number])]
 
-    async def _known(self, changes: Sequence[Change], *, is_first: bool) -> dict[Place, str | None]:
+    async def _known(self, changes: Sequence[Change], *, is_first: bool) -> dict[RowKey, str | None]:
         """What the rows say that are changed without a comparison. None: it is not there, or thought not to be."""
-        acts: dict[Place, set[str]] = {}
+        acts: dict[RowKey, set[str]] = {}
         for change in changes:
             if _compares_nothing(change):
                 acts.setdefault(self._place(change.row.part, change.row.key), set()).add(change.act)
         asked = [place for place, done in acts.items() if not (is_first and done == {"upsert"})]
         return dict.fromkeys(acts) | dict(zip(asked, await self._get(asked), strict=True))
 
-    def _writes(self, group: Group, known: dict[Place, str | None]) -> list[Write] | None:
+    def _writes(self, group: Group, known: dict[RowKey, str | None]) -> list[Write] | None:
         """What to write. None: what is to be changed is not there."""
         writes = []
         for change in group:
@@ -153,7 +153,7 @@ class TableRows:
             writes.append(Write(place, text, expected))
         return writes
 
-    async def _get(self, places: Sequence[Place]) -> list[str | None]:
+    async def _get(self, places: Sequence[RowKey]) -> list[str | None]:
         if not places:
             return []
         found = await self._caller.call("a look-up", lambda: self._table.get(places))
@@ -165,9 +165,9 @@ class TableRows:
         done: list[bool] = await self._caller.call("some changes", lambda: self._table.commit(groups))
         return done
 
-    def _place(self, part: str, key: str) -> Place:
+    def _place(self, part: str, key: str) -> RowKey:
         # By the first letter too, so that a scan of one kind of rows does not read the others.
-        return Place(f"{self._name}{part}:{key[0]}", key)
+        return RowKey(f"{self._name}{part}:{key[0]}", key)
 
 
 def _compares_nothing(change: Change) -> bool:

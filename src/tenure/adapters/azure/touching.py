@@ -33,6 +33,7 @@ async def touch(store: Store, leases: Sequence[Lease]) -> list[Lease]:
 async def _touch(store: Store, leases: Sequence[Lease]) -> list[Lease]:
     before = store.clock.monotonic()
     found = await holding(store, leases)
+    receipts = ["" if kept is None else kept.life.receipt for kept in found]
     told = await store.each([partial(_renew, store, kept, lease) for kept, lease in zip(found, leases, strict=True)])
     answers: list[Lease] = list(leases)
     states: dict[int, LeaseState] = {}
@@ -54,8 +55,10 @@ async def _touch(store: Store, leases: Sequence[Lease]) -> list[Lease]:
             if kept is None:
                 states[number] = LeaseState.LOST
                 await _undo(store, renewed)
-            elif renewed is not None:
+            elif renewed is not None and renewed.life.receipt != receipts[number]:  # the queue gave it to us just now
                 kept.life.receipt, kept.life.message_id = renewed.life.receipt, renewed.life.message_id
+            else:
+                receipts[number] = kept.life.receipt
             found[number] = kept
         open_ = [number for number in refused if found[number] is not None]
     _tell(failures, len(leases))
@@ -104,9 +107,12 @@ async def _renew_anew(store: Store, kept: Kept, lease: Lease, seconds: float) ->
         return LeaseState.HELD  # the life decides, in a moment
     if known.life.receipt == life.receipt:
         return LeaseState.UNCERTAIN
-    kept.etag, life.message_id, life.receipt = known.etag, known.life.message_id, known.life.receipt
+    # All of it, not only the receipt: somebody else may have given the lease more time, which must not be taken back.
+    kept.life, kept.etag, kept.envelope, kept.checkpoint = known.life, known.etag, known.envelope, known.checkpoint
+    life = known.life
+    longest = max(seconds, 0.0 if life.deadline is None else life.deadline - store.timeline.latest())
     try:
-        life.receipt = await posting.hide(store, life.queue, life.message_id, life.receipt, seconds)
+        life.receipt = await posting.hide(store, life.queue, life.message_id, life.receipt, longest)
     except Stale:
         return LeaseState.UNCERTAIN
     return LeaseState.HELD

@@ -16,6 +16,9 @@ _BODY = 48 * 1024 - 32
 _BROWSABLE = frozenset({MessageState.LEASED, MessageState.DEAD})
 
 TRAITS = BrokerTraits(
+    limits_are_shared_out=True,
+    waiting_is_counted=False,
+    erases=False,
     min_lease_seconds=1.0,
     max_lease_seconds=_WEEK,
     max_hold_seconds=None,
@@ -43,6 +46,7 @@ TRAITS = BrokerTraits(
     # Messages are put one by one, and side by side.
     in_order=False,
     roster_seconds=5.0,
+    announce_seconds=5.0,
 )
 
 

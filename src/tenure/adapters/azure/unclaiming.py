@@ -6,6 +6,7 @@ By comparison with the row, as every word about a claim; whoever runs under it f
 
 import msgspec
 
+from tenure.adapters.azure.announcing import Endings
 from tenure.adapters.azure.entry import Kept, cancelled
 from tenure.adapters.azure.naming import row_id
 from tenure.adapters.azure.rows import Change, Row
@@ -40,8 +41,10 @@ async def finish_cancel(store: Store, id: str, barred_at: int) -> None:
     """Lent after it was cancelled: whoever did that ended before it could say so. It would be run again and again."""
     kept = await store.find(id)
     if kept is not None and kept.life.state in _ON_ITS_WAY and kept.life.fence > barred_at:
+        new = Kept(cancelled(kept.life, store.clock.wall()), kept.etag)
+        await Endings(store).name([(kept.life, new.life)])
         # Refused: somebody does the same.
-        await store.save([Kept(cancelled(kept.life, store.clock.wall()), kept.etag)])
+        await store.save([new])
 
 
 async def bar(store: Store, scope: Scope, id: str) -> bool:

@@ -1,6 +1,6 @@
 """Uniqueness: while a message waits, another one like it is not stored.
 
-    u:<word>   the messages that were sent with the word (`tenure/unique.py`)
+    u:<word>   the messages that were sent with the word (`rules/uniqueness.py`)
 
 Whether one of them waits, its letter and its life say. Only messages that are to be unique pay: two calls to the table,
 and two look-ups for each message that is named. Used by `sending.py`.
@@ -18,7 +18,7 @@ from tenure.adapters.azure.store import Store
 from tenure.adapters.azure.where import LT
 from tenure.broker import Sent
 from tenure.message import Message, MessageState, Outgoing
-from tenure.unique import PAUSE_SECONDS, Named, Seat, standing, with_this
+from tenure.rules.uniqueness import PAUSE_SECONDS, Named, UniqueStanding, standing, with_this
 
 _decode = msgspec.json.Decoder(tuple[Named, ...]).decode
 
@@ -48,26 +48,26 @@ async def send(store: Store, outgoing: Outgoing, put: Callable[[Outgoing], Await
     return await put(outgoing)
 
 
-async def _look(store: Store, one: Named) -> tuple[Named, Seat]:
+async def _look(store: Store, one: Named) -> tuple[Named, UniqueStanding]:
     """Where it is, and whether it is known to lie in its queue."""
     # In this order: a life that has ended is told by the letter from the same moment on.
     kept = await store.find(one.id)
     letter = await store.letter(one.id)
     if kept is not None and kept.life.state is not MessageState.DELAYED:
-        return msgspec.structs.replace(one, is_put=True), _SEATS.get(kept.life.state, Seat.OVER)
+        return msgspec.structs.replace(one, is_put=True), _SEATS.get(kept.life.state, UniqueStanding.OVER)
     if letter is None:
-        return one, Seat.UNSEEN
+        return one, UniqueStanding.UNSEEN
     if letter.is_ended:
-        return one, Seat.OVER
+        return one, UniqueStanding.OVER
     # A delay has a life from the beginning.
     is_put = letter.is_put or (kept is not None and kept.life.deliveries > 0)
-    return msgspec.structs.replace(one, is_put=is_put), Seat.WAITING
+    return msgspec.structs.replace(one, is_put=is_put), UniqueStanding.WAITING
 
 
 _SEATS = {
-    MessageState.READY: Seat.WAITING,
-    MessageState.LEASED: Seat.OPEN,
-    MessageState.DEAD: Seat.OPEN,
+    MessageState.READY: UniqueStanding.WAITING,
+    MessageState.LEASED: UniqueStanding.OPEN,
+    MessageState.DEAD: UniqueStanding.OPEN,
 }
 
 

@@ -1,7 +1,7 @@
-"""Bodies as files: written beside their place, flushed to the disk, and moved there in one step.
+"""Bodies as files: written to a temporary name, flushed to the disk, and renamed in one step.
 
-So a file that has its name is whole, whoever dies when. What was being written when a process died lies in `.coming`,
-and is removed when the folder is next opened, a day later at the earliest.
+So a file under its final name is complete, even if a process dies. A file that a dead process was writing stays in
+`.coming`, and is removed when the folder is next opened, a day later at the earliest.
 """
 
 import asyncio
@@ -12,22 +12,22 @@ from itertools import islice
 from pathlib import Path
 from typing import TypeVar
 
-from tenure.cloakroom import Left
+from tenure.blobs import StoredBlob
 from tenure.clock import Clock
 from tenure.errors import BrokerError, BrokerUnavailable, StoreMissing, StoreUnwritable
 
 T = TypeVar("T")
 
 _COMING = ".coming"
-#: Nobody writes one file for a day.
+#: No process writes one file for a day.
 _FORGOTTEN_SECONDS = 86_400.0
 
 
-class FolderCloakroom:
+class FolderBlobStore:
     """One folder; any loop may call it. Files are read and written in threads."""
 
     def __init__(self, path: str, clock: Clock, *, create: bool, keep_seconds: float) -> None:
-        """Nothing is opened yet. `create`: the folder is made if it is not there."""
+        """Take the folder's path, without opening it. `create`: make the folder if it is missing."""
         self.place = f"file://{path.rstrip('/')}"
         self.keep_seconds = keep_seconds
         self._root = Path(path)
@@ -35,12 +35,12 @@ class FolderCloakroom:
         self._create = create
         self._busy = 0
 
-    def twin(self) -> "FolderCloakroom":
-        """Any loop may call it."""
+    def twin(self) -> "FolderBlobStore":
+        """Return itself: any loop may call it."""
         return self
 
     async def open(self) -> None:
-        """Make the folder, and clear away what nobody will finish."""
+        """Make the folder, and remove files that will never be finished."""
         watch = getattr(asyncio.get_running_loop(), "watch", None)
         if watch is not None:  # virtual time must not go on while a disk is at work
             watch(lambda: self._busy > 0)
@@ -48,21 +48,21 @@ class FolderCloakroom:
 
     def _open(self) -> None:
         if not self._create and not self._root.is_dir():
-            msg = f"{self.place} is not there, and was not to be made; nothing was created. Mind the path, or mount it"
+            msg = f"{self.place} is not there, and was not to be made; nothing was created. Check the path, or mount it"
             raise StoreMissing(msg)
         coming = self._root / _COMING
         coming.mkdir(parents=True, exist_ok=True)
         now = self._clock.wall()
         for path in coming.iterdir():
-            with contextlib.suppress(FileNotFoundError):  # somebody else clears away too
+            with contextlib.suppress(FileNotFoundError):  # another process removes it too
                 if now - path.stat().st_mtime > _FORGOTTEN_SECONDS:
                     path.unlink()
 
     async def close(self) -> None:
-        """Nothing is held open."""
+        """Close the store. No file stays open between calls."""
 
     async def leave(self, batch: Sequence[tuple[str, bytes]]) -> None:
-        """Keep these."""
+        """Store the bodies."""
         await self._in_thread("leaving a body", lambda: self._write_all(batch))
 
     def _write_all(self, batch: Sequence[tuple[str, bytes]]) -> None:
@@ -88,33 +88,33 @@ class FolderCloakroom:
                 _flush(self._root / above)
 
     async def fetch(self, names: Sequence[str]) -> list[bytes | None]:
-        """What was left under these names."""
+        """The bodies with these names."""
         return await self._in_thread("fetching a body", lambda: [_read(self._path(name)) for name in names])
 
     async def discard(self, names: Sequence[str]) -> None:
-        """Keep these no longer. Folders stay: somebody may be about to write there."""
+        """Keep these no longer. Folders stay: another process may be about to write there."""
         await self._in_thread("discarding bodies", lambda: self._remove_all(names))
 
     def _remove_all(self, names: Sequence[str]) -> None:
         for name in names:
             self._path(name).unlink(missing_ok=True)
 
-    async def browse(self, *, after: str = "", limit: int = 1000) -> list[Left]:
-        """What lies there, in the order of names."""
+    async def browse(self, *, after: str = "", limit: int = 1000) -> list[StoredBlob]:
+        """The stored bodies, in the order of their names."""
         return await self._in_thread("looking", lambda: list(islice(self._walk(after), limit)))
 
-    def _walk(self, after: str) -> Iterator[Left]:
+    def _walk(self, after: str) -> Iterator[StoredBlob]:
         now = self._clock.wall()
         names = (str(path.relative_to(self._root)) for path in self._root.rglob("*") if path.is_file())
         for name in sorted(name for name in names if name > after and not name.startswith(_COMING)):
             with contextlib.suppress(FileNotFoundError):  # it was discarded since
                 seen = (self._root / name).stat()
-                yield Left(name, seen.st_size, max(0.0, now - seen.st_mtime))
+                yield StoredBlob(name, seen.st_size, max(0.0, now - seen.st_mtime))
 
     def _path(self, name: str) -> Path:
         parts = name.split("/")
         if any(not part or part.startswith(".") for part in parts):
-            msg = f"{name!r} is no name for a body at {self.place}; nothing was done"
+            msg = f"{name!r} is not a valid name for a body at {self.place}; nothing was done"
             raise BrokerError(msg)
         return self._root.joinpath(*parts)
 
@@ -126,7 +126,7 @@ class FolderCloakroom:
             msg = f"{self.place}: {what} is not allowed ({error}); nothing was done. Check who owns the folder"
             raise StoreUnwritable(msg) from error
         except OSError as error:  # full, a share that is away: it may pass
-            msg = f"{self.place}: {what} failed ({error}); it is tried again. Check the disk or the share"
+            msg = f"{self.place}: {what} failed ({error}); Tenure tries again. Check the disk or the share"
             raise BrokerUnavailable(msg) from error
         finally:
             self._busy -= 1

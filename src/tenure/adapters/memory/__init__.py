@@ -14,7 +14,7 @@ from weakref import WeakValueDictionary
 
 from tenure.adapters.memory.broker import MemoryBroker
 from tenure.adapters.memory.state import MemoryState
-from tenure.adapters.memory.store import Store
+from tenure.adapters.memory.store import MemoryDatabase
 from tenure.adapters.memory.traits import shaped
 from tenure.clock import SYSTEM_CLOCK, Clock
 from tenure.errors import BadSetting
@@ -22,7 +22,7 @@ from tenure.errors import BadSetting
 __all__ = ["MemoryBroker", "MemoryState", "connect"]
 
 # Weak: a store lives for as long as one of its brokers or states does.
-_stores: WeakValueDictionary[str, Store] = WeakValueDictionary()
+_stores: WeakValueDictionary[str, MemoryDatabase] = WeakValueDictionary()
 _stores_lock = threading.Lock()
 
 
@@ -35,12 +35,12 @@ def connect(
     keep_seconds: float = 7 * 24 * 3600.0,
     **changes: float | None,
 ) -> tuple[MemoryBroker, MemoryState]:
-    """Broker and state of the store `name`; without a name, of a new one that nobody else can reach.
+    """Broker and state of the store `name`; without a name, of a new one that only this caller can reach.
 
     What is completed or cancelled is known for `keep_seconds`, the last `keep_records` of it, and all of it
     for ten minutes. Raises `BadSetting` if the store is open already with other settings.
     """
-    store = Store(
+    store = MemoryDatabase(
         clock=clock,
         traits=shaped(exact=exact, changes=changes),
         keep_records=keep_records,
@@ -52,7 +52,7 @@ def connect(
     return MemoryBroker(store), MemoryState(store)
 
 
-def _shared(name: str, store: Store) -> Store:
+def _shared(name: str, store: MemoryDatabase) -> MemoryDatabase:
     """The store that has this name already, or else `store`."""
     known = _stores.setdefault(name, store)
     if (known.clock, known.traits, known.keep) != (store.clock, store.traits, store.keep):

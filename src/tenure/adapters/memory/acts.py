@@ -1,17 +1,17 @@
-"""The audit log on the store: acts in one order, until they are pruned."""
+"""The audit log in memory: acts in one order, until they are pruned."""
 
 from bisect import bisect_left
 from collections.abc import Sequence
 from operator import attrgetter
 
 from tenure.act import Act, StoredAct
-from tenure.adapters.memory.store import Store
+from tenure.adapters.memory.store import MemoryDatabase
 
 
 class MemoryActLog:
     """Acts, each at its place; places begin at 1 and are never used again."""
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: MemoryDatabase) -> None:
         """Made by `MemoryState`."""
         self._store = store
 

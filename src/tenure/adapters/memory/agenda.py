@@ -1,7 +1,7 @@
-"""An agenda: ids in order of a place, where any of them may leave or move at any time.
+"""An agenda: ids in order of a number, where any of them may leave or move at any time.
 
-A heap whose outdated items are left lying until they come up, or until they are the larger part. Putting,
-moving, removing and taking the first cost O(log n), spread over many calls. Used by `store.py`.
+A heap whose outdated items stay until they come up, or until they are the larger part. Putting, moving, removing and
+taking the first cost O(log n), spread over many calls. Used by `store.py`.
 """
 
 import heapq
@@ -21,7 +21,7 @@ class Agenda:
         self._heap: list[tuple[Place, str]] = []
 
     def __len__(self) -> int:
-        """How many ids have a place."""
+        """Return the number of ids on the agenda."""
         return len(self._places)
 
     def put(self, id: str, place: Place) -> None:

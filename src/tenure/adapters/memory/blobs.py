@@ -1,10 +1,10 @@
-"""A cloakroom in the memory of this process: for tests, beside the in-memory broker."""
+"""A blob store in the memory of this process: for tests, beside the in-memory broker."""
 
 import threading
 from collections.abc import Sequence
 from weakref import WeakValueDictionary
 
-from tenure.cloakroom import Left
+from tenure.blobs import StoredBlob
 from tenure.clock import Clock
 
 #: A month.
@@ -12,7 +12,7 @@ KEEP_SECONDS = 30 * 86_400.0
 
 
 class _Pegs:
-    """What lies there: body and moment, by name."""
+    """The stored bodies: body and moment, by name."""
 
     def __init__(self) -> None:
         self.bodies: dict[str, tuple[bytes, float]] = {}
@@ -23,7 +23,7 @@ class _Pegs:
 _known: WeakValueDictionary[str, _Pegs] = WeakValueDictionary()
 
 
-class MemoryCloakroom:
+class MemoryBlobStore:
     """Bodies in a dictionary; any loop may call it."""
 
     def __init__(self, name: str, clock: Clock, keep_seconds: float = KEEP_SECONDS) -> None:
@@ -34,35 +34,35 @@ class MemoryCloakroom:
         self._pegs = _known.setdefault(name, _Pegs()) if name else _Pegs()
 
     async def open(self) -> None:
-        """Nothing to do."""
+        """Do nothing: blobs in memory need no connection."""
 
     async def close(self) -> None:
-        """What was left stays, for as long as the process does."""
+        """Stored bodies stay for as long as the process does."""
 
-    def twin(self) -> "MemoryCloakroom":
-        """Any loop may call it."""
+    def twin(self) -> "MemoryBlobStore":
+        """Return itself: any loop may call it."""
         return self
 
     async def leave(self, batch: Sequence[tuple[str, bytes]]) -> None:
-        """Keep these."""
+        """Store the bodies."""
         now = self._clock.monotonic()
         with self._pegs.lock:
             self._pegs.bodies.update({name: (body, now) for name, body in batch})
 
     async def fetch(self, names: Sequence[str]) -> list[bytes | None]:
-        """What was left under these names."""
+        """The bodies with these names."""
         with self._pegs.lock:
             return [self._pegs.bodies[name][0] if name in self._pegs.bodies else None for name in names]
 
     async def discard(self, names: Sequence[str]) -> None:
-        """Keep these no longer."""
+        """Delete the bodies."""
         with self._pegs.lock:
             for name in names:
                 self._pegs.bodies.pop(name, None)
 
-    async def browse(self, *, after: str = "", limit: int = 1000) -> list[Left]:
-        """What lies there, in the order of names."""
+    async def browse(self, *, after: str = "", limit: int = 1000) -> list[StoredBlob]:
+        """The stored bodies, in the order of their names."""
         now = self._clock.monotonic()
         with self._pegs.lock:
             names = sorted(name for name in self._pegs.bodies if name > after)[:limit]
-            return [Left(name, len(body), now - at) for name in names for body, at in [self._pegs.bodies[name]]]
+            return [StoredBlob(name, len(body), now - at) for name in names for body, at in [self._pegs.bodies[name]]]

@@ -1,11 +1,11 @@
-"""The board port on the store: what operators and schedules tell every worker, and whose turn it is.
+"""The board in memory: notices of operators and schedules, and whose turn it is.
 
-The count and the ids of cancels are kept by `operating.py`, in the step that cancels.
+`operating.py` writes the count and the ids of cancels, in the step that cancels.
 """
 
 from operator import attrgetter
 
-from tenure.adapters.memory.store import Store
+from tenure.adapters.memory.store import MemoryDatabase
 from tenure.notice import Notices, Pause, Post, PostKind, Tick, standing_posts
 from tenure.rules.storable import check_post, check_room
 
@@ -13,7 +13,7 @@ from tenure.rules.storable import check_post, check_room
 class MemoryBoard:
     """Pauses, posts, cancels, ticks and turns."""
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: MemoryDatabase) -> None:
         """Made by `MemoryState`."""
         self._store = store
 
@@ -25,7 +25,7 @@ class MemoryBoard:
             return Notices(tuple(paused), self._store.cancels, self._store.cancelled, posts)
 
     async def pause(self, pause: Pause) -> bool:
-        """Pause a queue, unless somebody did before."""
+        """Pause a queue, unless it is paused already."""
         async with self._store.step():
             if pause.queue in self._store.pauses:
                 return False
@@ -33,12 +33,12 @@ class MemoryBoard:
             return True
 
     async def resume(self, queue: str) -> bool:
-        """Take the pause back."""
+        """Remove a queue's pause."""
         async with self._store.step():
             return self._store.pauses.pop(queue, None) is not None
 
     async def post(self, post: Post) -> bool:
-        """Tell every worker something, and drop posts whose time is over."""
+        """Post a notice for every worker, and drop expired ones."""
         check_post(post)
         async with self._store.step():
             standing = standing_posts(self._store.posts.values(), self._store.clock.wall())
@@ -50,7 +50,7 @@ class MemoryBoard:
             return True
 
     async def withdraw(self, kind: PostKind, name: str) -> bool:
-        """Take a post down."""
+        """Remove a post."""
         async with self._store.step():
             post = self._store.posts.pop((kind, name), None)
             return post is not None and not post.is_over(self._store.clock.wall())
@@ -70,12 +70,12 @@ class MemoryBoard:
             return sorted(self._store.ticks.values(), key=attrgetter("schedule"))
 
     async def forget(self, schedule: str) -> bool:
-        """Forget a schedule."""
+        """Remove a schedule's last tick."""
         async with self._store.step():
             return self._store.ticks.pop(schedule, None) is not None
 
     async def take_turn(self, name: str, token: str, seconds: float) -> bool:
-        """Whose turn it is."""
+        """Take or renew the turn called `name`. False: another process has it."""
         async with self._store.step() as now:
             holder, until = self._store.turns.get(name, ("", 0.0))
             if holder != token and now < until <= now + seconds:

@@ -1,10 +1,10 @@
-"""The broker port on the store: each verb is one step.
+"""The broker in memory: each verb is one step of the store.
 
-What a verb does is in the file named after the act: `sending`, `lending`, `settling`, `returning`,
-`operating`, `browsing`, `holding`, `looking`, `queues`, `waiting`.
+A verb is implemented in the file named after it: `sending`, `lending`, `settling`, `returning`, `operating`,
+`announcing`, `browsing`, `holding`, `looking`, `queues`, `waiting`.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from tenure.adapters.memory import (
     browsing,
@@ -17,23 +17,27 @@ from tenure.adapters.memory import (
     sending,
     settling,
     waiting,
-)  # fmt: skip
-from tenure.adapters.memory.store import Store
+)
+from tenure.adapters.memory.store import MemoryDatabase
+from tenure.announcement import READ_LIMIT, Announcement
 from tenure.broker import (
     MOST_LEASES,
     RETIRE_BATCH,
     BrokerTraits,
     Depth,
+    Erased,
     Leases,
     Page,
+    Promoted,
     Query,
     Refused,
     Sent,
     SweepRequest,
     Swept,
-)  # fmt: skip
+)
 from tenure.finding import Finding
 from tenure.lease import Lease, LeaseRequest
+from tenure.limit import NO_LIMITS, Limit
 from tenure.message import MessageState, Outgoing
 from tenure.settlement import Ack, DeadLetter, GiveBack, Nack, Settlement
 from tenure.verdict import Reason
@@ -42,27 +46,27 @@ from tenure.verdict import Reason
 class MemoryBroker:
     """Lends messages within one process. Nothing survives the process."""
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: MemoryDatabase) -> None:
         """Made by `connect`."""
         self._store = store
 
     @property
     def traits(self) -> BrokerTraits:
-        """What this broker can and cannot do, in the shape it was made in."""
+        """The broker's capabilities, in the shape it was made in."""
         return self._store.traits
 
     async def open(self) -> None:
-        """Nothing to connect to."""
+        """Do nothing: there is no connection to open."""
 
     async def close(self) -> None:
-        """Nothing to let go of; the store lives for as long as somebody has it."""
+        """Do nothing: the store lives for as long as it is referenced."""
 
     def twin(self) -> "MemoryBroker":
         """Itself: any thread's loop may call it."""
         return self
 
     async def check(self, queues: Sequence[str]) -> list[Finding]:  # noqa: ARG002 - of the contract
-        """Nothing can be set up wrongly."""
+        """Report no findings: this broker has no settings that can be wrong."""
         return []
 
     async def send(self, batch: Sequence[Outgoing]) -> list[Sent]:
@@ -84,9 +88,15 @@ class MemoryBroker:
         async with self._store.step() as now:
             return lending.lease(self._store, request, now)
 
-    async def wait(self, queues: Sequence[str], seconds: float, excluded: Sequence[str] = ()) -> None:
+    async def wait(
+        self,
+        queues: Sequence[str],
+        seconds: float,
+        excluded: Sequence[str] = (),
+        limits: Mapping[str, Limit] = NO_LIMITS,
+    ) -> None:
         """Return when something may have become leasable, or after `seconds`."""
-        await waiting.wait(self._store, queues, seconds, excluded)
+        await waiting.wait(self._store, queues, seconds, excluded, limits)
 
     async def touch(self, leases: Sequence[Lease]) -> list[Lease]:
         """Set each deadline to now + `lease.seconds`."""
@@ -94,17 +104,17 @@ class MemoryBroker:
             return lending.touch(self._store, leases, now)
 
     async def ack(self, batch: Sequence[Ack]) -> list[Settlement]:
-        """The work is done."""
+        """Delete messages whose work is done."""
         async with self._store.step() as now:
             return settling.settle(self._store, batch, settling.ack, now)
 
     async def nack(self, batch: Sequence[Nack]) -> list[Settlement]:
-        """The attempt failed."""
+        """Return messages whose attempt failed."""
         async with self._store.step() as now:
             return settling.settle(self._store, batch, settling.nack, now)
 
     async def give_back(self, batch: Sequence[GiveBack]) -> list[Settlement]:
-        """It was not run."""
+        """Return messages that were not run."""
         async with self._store.step() as now:
             return settling.settle(self._store, batch, settling.give_back, now)
 
@@ -119,7 +129,7 @@ class MemoryBroker:
             return operating.redrive(self._store, ids, now)
 
     async def delete(self, ids: Sequence[str], queue: str | None = None) -> list[str]:  # noqa: ARG002 - found without a hint
-        """Cancel messages that nobody holds."""
+        """Cancel messages that are not leased."""
         async with self._store.step() as now:
             return operating.delete(self._store, ids, now)
 
@@ -128,9 +138,25 @@ class MemoryBroker:
         ids: Sequence[str],
         queue: str | None = None,  # noqa: ARG002 - found without a hint
     ) -> list[MessageState | None]:
-        """Cancel messages, whoever holds them."""
+        """Cancel messages, also leased ones."""
         async with self._store.step() as now:
             return operating.cancel(self._store, ids, now)
+
+    async def promote(self, ids: Sequence[str], queue: str | None = None) -> list[Promoted]:  # noqa: ARG002 - found without a hint
+        """Make delayed messages ready now."""
+        async with self._store.step() as now:
+            return operating.promote(self._store, ids, now)
+
+    async def announcements(self, after: str = "", limit: int = READ_LIMIT) -> list[Announcement]:
+        """Return the next endings that wait to be announced."""
+        async with self._store.step():
+            return self._store.announcements.read(after, limit)
+
+    async def announced(self, batch: Sequence[Announcement]) -> None:
+        """Forget these announcements, and the records that only they needed."""
+        async with self._store.step():
+            self._store.announcements.end(batch)
+            self._store.spare_no_more()
 
     async def sweep(self, request: SweepRequest) -> Swept:
         """Return overdue leases."""
@@ -138,7 +164,7 @@ class MemoryBroker:
             return returning.sweep(self._store, request, now)
 
     async def held(self, owner: str, request_id: str | None = None) -> list[Lease]:
-        """What `owner` holds."""
+        """Return the leases that `owner` holds."""
         async with self._store.step() as now:
             return lending.held(self._store, owner, request_id, now)
 
@@ -153,7 +179,7 @@ class MemoryBroker:
             return holding.find(self._store, id, owner, fence, now)
 
     async def leases(self, queues: Sequence[str] | None = None, *, limit: int = MOST_LEASES) -> Leases:
-        """What is held now, soonest deadline first."""
+        """The current leases, soonest deadline first."""
         async with self._store.step() as now:
             return holding.leases(self._store, queues, limit, now)
 
@@ -172,7 +198,12 @@ class MemoryBroker:
         async with self._store.step():
             return queues.forget(self._store, queue)
 
+    async def erase(self, queue: str, after: str = "") -> Erased:  # noqa: ARG002 - one step is enough
+        """Remove what is kept of messages of a queue that have ended."""
+        async with self._store.step():
+            return Erased(self._store.erase(queue))
+
     async def depth(self, queues: Sequence[str] | None = None) -> list[Depth]:
-        """How much lies in each queue."""
+        """Count the messages of each queue."""
         async with self._store.step():
             return looking.depth(self._store, queues)

@@ -6,33 +6,33 @@ and queue behind a mark. A mark is the place of a row in its order: a time and t
 
 import heapq
 
-from tenure.adapters.memory.entry import Entry
-from tenure.adapters.memory.store import Store
+from tenure.adapters.memory.entry import MemoryEntry
+from tenure.adapters.memory.store import MemoryDatabase
 from tenure.broker import Browsed, Page, Query
 from tenure.message import MessageState
 from tenure.rules import cursor
-from tenure.rules.paging import Pager, Part, Row
+from tenure.rules.paging import PagedRow, Pager, Part
 from tenure.rules.queue_pattern import served_of
 
 Place = tuple[float, int]
 
 
-def browse(store: Store, query: Query, now: float) -> Page:
-    """One page."""
+def browse(store: MemoryDatabase, query: Query, now: float) -> Page:
+    """Return one page."""
     traits = store.traits
 
     def queues_of(state: MessageState) -> list[str]:
         known = [queue for queue, line in store.lines.items() if line.by_state[state]]
         return sorted(known if query.queues is None else served_of(known, query.queues))
 
-    pager = Pager(query, queues_of, ended_filters=traits.ended_filters, visible=traits.browsable)
+    pager = Pager(query, queues_of, clock=store.clock, ended_filters=traits.ended_filters, visible=traits.browsable)
     while (part := pager.next_part()) is not None:
         rows = _read(store, part, now, is_backwards=query.backwards)
         pager.take(rows[: part.limit], is_end=len(rows) <= part.limit)
     return pager.page()
 
 
-def _read(store: Store, part: Part, now: float, *, is_backwards: bool) -> list[Row]:
+def _read(store: MemoryDatabase, part: Part, now: float, *, is_backwards: bool) -> list[PagedRow]:
     """The rows behind `part.after`, one more than were asked for if there is one."""
     sign = -1 if is_backwards else 1
     placed = ((_place(entry), entry) for entry in store.lines[part.queue].by_state[part.state].values())
@@ -42,10 +42,10 @@ def _read(store: Store, part: Part, now: float, *, is_backwards: bool) -> list[R
         behind = sign * time, sign * number
         keyed = ((place, entry) for place, entry in keyed if place > behind)
     found = heapq.nsmallest(part.limit + 1, keyed, key=lambda one: one[0])
-    return [Row(browsed(entry, now), _mark(entry)) for _place_in_order, entry in found]
+    return [PagedRow(browsed(entry, now), _mark(entry)) for _place_in_order, entry in found]
 
 
-def _place(entry: Entry) -> Place:
+def _place(entry: MemoryEntry) -> Place:
     """Ready by arrival, delayed by due time, leased by deadline, ended by end."""
     if entry.state is MessageState.READY:
         return 0.0, entry.seq
@@ -56,7 +56,7 @@ def _place(entry: Entry) -> Place:
     return entry.finished_at or 0.0, entry.seq
 
 
-def _mark(entry: Entry) -> str:
+def _mark(entry: MemoryEntry) -> str:
     time, number = _place(entry)
     return f"{time!r} {number}"
 
@@ -69,7 +69,7 @@ def _read_mark(mark: str) -> Place:
         raise cursor.refused(mark) from error
 
 
-def browsed(entry: Entry, now: float) -> Browsed:
+def browsed(entry: MemoryEntry, now: float) -> Browsed:
     """The message as those see it who look."""
     return Browsed(
         id=entry.id,

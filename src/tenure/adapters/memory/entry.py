@@ -1,13 +1,14 @@
-"""An entry: one message as it lies in the store, with everything that is known about it.
+"""An entry: one message in the store, with everything that is known about it.
 
-Plain and mutable. It is made by `sending.py`; its `state` is changed only by `Store.place`, which keeps the
-indexes in step. What `lease` needs is copied out of the message at send, because the envelope may be
-unreadable to the Tenure that lends it.
+Plain and mutable. It is made by `sending.py`; only `MemoryDatabase.place` changes its `state`, and keeps the indexes in
+step. What `lease` needs is copied out of the message at send, because the Tenure that leases it may be unable to read
+the envelope.
 """
 
 from collections import deque
 from dataclasses import dataclass, field
 
+from tenure.announcement import AnnounceRequest
 from tenure.claim import Scope
 from tenure.lease import Lease
 from tenure.message import Counters, MessageState, Overrides
@@ -19,7 +20,7 @@ Unique = tuple[str, str, str]
 
 
 @dataclass(slots=True, kw_only=True, eq=False)
-class Entry:
+class MemoryEntry:
     """A message in the store."""
 
     id: str
@@ -29,7 +30,7 @@ class Entry:
     task: str
     level: int
     scope: Scope
-    #: Of the payload, where the message has a key. None: it has none.
+    #: The digest of the payload, if the message has a key. None: it has no key.
     digest: str | None
     #: While it waits, another message of this queue, task and word is not stored. None: it has no such word.
     unique: Unique | None
@@ -40,6 +41,10 @@ class Entry:
     #: Dropped with the end of the message; a dead letter keeps it.
     envelope: bytes
     state: MessageState
+    #: What is to be told when it ends. None: nothing.
+    announce: AnnounceRequest | None = None
+    #: The newest generation whose end was announced. -1: none.
+    announced: int = -1
     #: Monotonic. Only while delayed.
     due: float = 0.0
 
@@ -82,7 +87,7 @@ class Entry:
         return Counters(self.deliveries, self.attempts, self.crashes, self.lost)
 
     def zero_counters(self) -> None:
-        """Begin to count anew, as after a redrive."""
+        """Count from zero, as after a redrive."""
         self.deliveries = self.attempts = self.crashes = self.lost = 0
 
     def is_held_under(self, lease: Lease) -> bool:

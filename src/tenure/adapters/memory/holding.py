@@ -1,10 +1,10 @@
-"""Holding: which leases there are, one by its name or all of them. Nothing here changes anything."""
+"""Holding: lists the current leases, one by its name or all of them. Nothing here changes anything."""
 
 import heapq
 from collections.abc import Sequence
 
-from tenure.adapters.memory.entry import Entry
-from tenure.adapters.memory.store import Store
+from tenure.adapters.memory.entry import MemoryEntry
+from tenure.adapters.memory.store import MemoryDatabase
 from tenure.broker import Leases
 from tenure.lease import Lease
 from tenure.message import MessageState
@@ -12,7 +12,7 @@ from tenure.query import HeldLease
 from tenure.rules.queue_pattern import matches
 
 
-def find(store: Store, id: str, owner: str, fence: int, now: float) -> Lease | None:
+def find(store: MemoryDatabase, id: str, owner: str, fence: int, now: float) -> Lease | None:
     """The lease of `owner` on message `id` under `fence`. None: there is none."""
     entry = store.entries.get(id)
     if entry is None or entry.state is not MessageState.LEASED or (entry.owner, entry.fence) != (owner, fence):
@@ -20,8 +20,8 @@ def find(store: Store, id: str, owner: str, fence: int, now: float) -> Lease | N
     return entry.as_lease(now)
 
 
-def leases(store: Store, queues: Sequence[str] | None, limit: int, now: float) -> Leases:
-    """What is held now, soonest deadline first, and when the store was swept."""
+def leases(store: MemoryDatabase, queues: Sequence[str] | None, limit: int, now: float) -> Leases:
+    """The current leases, soonest deadline first, and the last sweep."""
     wall = store.clock.wall()
     found = [
         entry
@@ -40,12 +40,12 @@ def leases(store: Store, queues: Sequence[str] | None, limit: int, now: float) -
     )
 
 
-def _deadline(entry: Entry, now: float) -> float:
-    """Lent without a deadline: it ends now, as in `Entry.as_lease`."""
+def _deadline(entry: MemoryEntry, now: float) -> float:
+    """Lent without a deadline: it ends now, as in `MemoryEntry.as_lease`."""
     return now if entry.deadline is None else entry.deadline
 
 
-def _held(entry: Entry, now: float, wall: float) -> HeldLease:
+def _held(entry: MemoryEntry, now: float, wall: float) -> HeldLease:
     left = _deadline(entry, now) - now
     return HeldLease(
         id=entry.id,

@@ -1,4 +1,4 @@
-"""The journal port on the store: events in one order, until they are pruned; samples of how long runs took; tallies."""
+"""The journal in memory: events in one order, until they are pruned; samples of how long runs took; tallies."""
 
 import math
 from bisect import bisect_right
@@ -7,21 +7,23 @@ from collections.abc import Sequence
 from itertools import islice, takewhile
 from operator import attrgetter
 
-from tenure.adapters.memory.store import Store
+from tenure.adapters.memory.store import MemoryDatabase
 from tenure.adapters.memory.waiting import wait_for_event
+from tenure.broker import Erased
 from tenure.event import Event, StoredEvent
+from tenure.rules.erasing import erased, must_be_erased
 from tenure.sample import Sample, StoredSample
 from tenure.state import KEPT_SAMPLES
 from tenure.tally import KEPT_SECONDS, Tally
 
-#: In memory the newest so many are enough; twice as many before the old ones go, so that it is seldom done.
+#: In memory the newest this many are enough; twice as many before the old ones go, so that it is seldom done.
 _MOST = 100_000
 
 
 class MemoryJournal:
     """Events, each at its place; places begin at 1 and are never used again."""
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: MemoryDatabase) -> None:
         """Made by `MemoryState`."""
         self._store = store
 
@@ -78,6 +80,15 @@ class MemoryJournal:
             store.events = [stored for stored in store.events if stored.event.at >= oldest]
             store.oldest_event = min((stored.event.at for stored in store.events), default=math.inf)
             return before - len(store.events)
+
+    async def erase(self, queue: str, after: str = "") -> Erased:  # noqa: ARG002 - one step is enough
+        """Blank the events of a queue."""
+        async with self._store.step():
+            events = self._store.events
+            places = [place for place, one in enumerate(events) if must_be_erased(one.event, queue)]
+            for place in places:
+                events[place] = StoredEvent(events[place].seq, erased(events[place].event))
+            return Erased(len(places))
 
     def _prune_tallies(self, older_than_seconds: float) -> None:
         wall, tallies = self._store.clock.wall(), self._store.tallies

@@ -1,6 +1,6 @@
 """Small documents on the store, by kind and name."""
 
-from tenure.adapters.memory.store import Store
+from tenure.adapters.memory.store import MemoryDatabase
 from tenure.key_value import MOST_LISTED, KeyValue, new_version
 from tenure.rules.storable import check_key_value
 
@@ -8,17 +8,17 @@ from tenure.rules.storable import check_key_value
 class MemoryKeyValues:
     """Documents, changed by compare-and-set."""
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: MemoryDatabase) -> None:
         """Made by `MemoryState`."""
         self._store = store
 
     async def get(self, kind: str, name: str) -> KeyValue | None:
-        """One document."""
+        """Return one document."""
         async with self._store.step():
             return self._known(kind, name)
 
     async def list(self, kind: str) -> list[KeyValue]:
-        """All of a kind, by name."""
+        """Return all documents of a kind, sorted by name."""
         async with self._store.step():
             names = sorted(name for of_kind, name in self._store.key_values if of_kind == kind)
             found = [one for name in names if (one := self._known(kind, name)) is not None]

@@ -1,12 +1,13 @@
-"""The ledger port on the store's key table: claims and done-records.
+"""The ledger in memory: claims and done-records, in the key table.
 
-Every word after `claim` is compared with the token; a stale one changes nothing and is told False.
+Every call after `claim` compares the token; a stale one changes nothing and gets False.
 """
 
 from collections.abc import Sequence
 
-from tenure.adapters.memory.keys import Row, RowState
-from tenure.adapters.memory.store import Store
+from tenure.adapters.memory.announcing import learn_request
+from tenure.adapters.memory.keys import KeyRow, RowState
+from tenure.adapters.memory.store import MemoryDatabase
 from tenure.claim import ClaimAnswer, ClaimRequest, Conflict, Done, Fresh, Running, Scope, Seal, Token
 from tenure.message import MessageState
 from tenure.owner import retired
@@ -14,9 +15,9 @@ from tenure.rules.send_id import send_id
 
 
 class MemoryLedger:
-    """Who may run what, and what is done."""
+    """Claims and results: which owner may run a scope, and which scopes are done."""
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: MemoryDatabase) -> None:
         """Made by `MemoryState`."""
         self._store = store
 
@@ -26,6 +27,8 @@ class MemoryLedger:
             banned = sorted({request.owner for request in batch} & self._store.members.banned)
             if banned:
                 raise retired(banned[0])
+            for request in batch:
+                learn_request(self._store.entries.get(request.id), request.announce)
             return [self._claim(request, now) for request in batch]
 
     def _claim(self, request: ClaimRequest, now: float) -> ClaimAnswer:
@@ -39,7 +42,7 @@ class MemoryLedger:
             return Done(row.result, row.handoffs)
         return Running(row.owner, row.until - now)
 
-    def _is_free(self, row: Row, now: float) -> bool:
+    def _is_free(self, row: KeyRow, now: float) -> bool:
         if row.state is RowState.RUNNING:
             return row.until < now or row.owner in self._store.members.banned
         return row.state is RowState.SENT
@@ -49,8 +52,8 @@ class MemoryLedger:
         known = self._store.keys.get(request.scope)
         first = send_id(request.id, request.sent_at) if known is None else send_id(known.id, known.sent_at)
         token = Token(request.scope, request.id, request.owner, fence, request.seconds, first)
-        # One that was cancelled since it was lent is told as if it had claimed a moment before: its claim has ended,
-        # and the key, which may have been sent again, is not taken from anybody.
+        # A message that was cancelled since its lease gets the answer of a claim that has ended: its key, which may
+        # have been sent again, stays with its new message.
         if not self._is_cancelled(request.id):
             row = self._store.keys.register(request.scope, request.id, request.digest, request.sent_at)
             self._store.keys.run(row, token, now + request.seconds)
@@ -69,7 +72,7 @@ class MemoryLedger:
         return True
 
     async def release(self, tokens: Sequence[Token]) -> list[bool]:
-        """Let others claim."""
+        """Release claims, so that others can claim."""
         async with self._store.step():
             return [self._release(token) for token in tokens]
 
@@ -80,7 +83,7 @@ class MemoryLedger:
             return True
         if self._is_cancelled(token.id):
             return False
-        # Repeated after a lost reply: still free, and nobody claimed in between.
+        # Repeated after a lost reply: still free, and not claimed in between.
         row = self._store.keys.get(token.scope)
         return row is None or (row.state is RowState.SENT and row.fence == token.fence)
 
@@ -96,16 +99,25 @@ class MemoryLedger:
             known = self._store.keys.get(seal.token.scope)
             return known is not None and known.state is RowState.DONE and known.fence == seal.token.fence
         row.handoffs = seal.handoffs
+        self._announce(seal)
         self._store.keys.finish(row, seal.result, now=now, wall=self._store.clock.wall())
         return True
 
+    def _announce(self, seal: Seal) -> None:
+        entry = self._store.entries.get(seal.token.id)
+        if entry is not None and seal.announce is not None:
+            learn_request(entry, seal.announce)
+            self._store.announcements.add(
+                entry, MessageState.COMPLETED, self._store.clock.wall(), result=seal.result or None
+            )
+
     async def forget(self, scopes: Sequence[Scope]) -> None:
-        """Free keys."""
+        """Remove the rows of scopes, so that their keys are free."""
         async with self._store.step():
             for scope in scopes:
                 self._store.keys.drop(scope)
 
-    def _row_under(self, token: Token) -> Row | None:
+    def _row_under(self, token: Token) -> KeyRow | None:
         """The row that `token` is the claim on. None: it is no longer."""
         row = self._store.keys.get(token.scope)
         return row if row is not None and row.is_run_under(token) else None

@@ -1,22 +1,24 @@
-"""Lending: messages go out under a lease, and leases are kept alive.
+"""Lending: leases ready messages, and renews leases.
 
-Before: `sending.py`, or a return. After: `settling.py`, or `returning.py` if the holder does not come back.
+Before: `sending.py`, or a return. After: `settling.py`, or `returning.py` if the lease ends without a settle.
 """
 
 from collections.abc import Sequence
 
 import msgspec
 
-from tenure.adapters.memory.entry import Entry
-from tenure.adapters.memory.store import Line, Store
+from tenure.adapters.memory import limiting
+from tenure.adapters.memory.entry import MemoryEntry
+from tenure.adapters.memory.store import MemoryDatabase, MemoryQueue
 from tenure.adapters.memory.traits import clamped_lease
 from tenure.lease import Lease, LeaseRequest, LeaseState
 from tenure.message import MessageState
 from tenure.owner import retired
 from tenure.rules.queue_pattern import has_pattern, served_of
+from tenure.rules.rotation import next_source
 
 
-def lease(store: Store, request: LeaseRequest, now: float) -> list[Lease]:
+def lease(store: MemoryDatabase, request: LeaseRequest, now: float) -> list[Lease]:
     """Lend up to `want`. All of one call share a fence, which is higher than every one before."""
     if request.owner in store.members.banned:
         raise retired(request.owner)
@@ -28,20 +30,23 @@ def lease(store: Store, request: LeaseRequest, now: float) -> list[Lease]:
         store.promote(queue, now)
         line = store.lines[queue]
         line.turn = store.next_turn()
-        while len(lent) < want and (entry := _next(store, line)) is not None:
+        most = limiting.allowed(store, queue, request, want - len(lent), now) + len(lent) if request.limits else want
+        while len(lent) < most and (entry := _next(store, line)) is not None:
             room -= len(entry.envelope)
             if lent and room < 0:
                 return lent
             _lend(store, entry, request, fence, now)
             entry.leased_at = wall
             line.lent += 1
+            if request.limits:
+                limiting.take(store, queue, request, now)
             lent.append(entry.as_lease(now))
         if len(lent) >= want:
             break
     return lent
 
 
-def _served(store: Store, request: LeaseRequest) -> list[str]:
+def _served(store: MemoryDatabase, request: LeaseRequest) -> list[str]:
     """The queues to ask: those that have something. The one comes first that was not served for the longest time."""
     if has_pattern(request.queues):
         queues = served_of(store.busy, request.queues, request.excluded)
@@ -50,24 +55,17 @@ def _served(store: Store, request: LeaseRequest) -> list[str]:
     return sorted(queues, key=lambda queue: store.busy[queue].turn)
 
 
-def _next(store: Store, line: Line) -> Entry | None:
-    """The message to lend next: of the highest priority, and of that the one that came first.
-
-    Every `fairness`-th one is the first-come of all lower priorities instead, so that none starves.
-    """
+def _next(store: MemoryDatabase, line: MemoryQueue) -> MemoryEntry | None:
+    """The message to lend next, by `rules/rotation.py`."""
     levels = sorted(line.ready, reverse=True)
     heads = [head for level in levels if (head := line.ready[level].first()) is not None]
     if not heads:
         return None
-    fairness = store.traits.fairness
-    if fairness and (line.lent + 1) % fairness == 0 and len(heads) > 1:
-        _place, id = min(heads[1:])
-    else:
-        _place, id = heads[0]
+    _place, id = next_source(heads, line.lent + 1, store.traits.fairness)
     return store.entries[id]
 
 
-def _lend(store: Store, entry: Entry, request: LeaseRequest, fence: int, now: float) -> None:
+def _lend(store: MemoryDatabase, entry: MemoryEntry, request: LeaseRequest, fence: int, now: float) -> None:
     entry.owner, entry.fence, entry.request_id = request.owner, fence, request.request_id
     entry.seconds = _seconds(store, entry, request)
     entry.deadline = now + entry.seconds
@@ -79,8 +77,8 @@ def _lend(store: Store, entry: Entry, request: LeaseRequest, fence: int, now: fl
     store.place(entry, MessageState.LEASED, now)
 
 
-def _seconds(store: Store, entry: Entry, request: LeaseRequest) -> float:
-    """How long: the message's own wish, else the task's, else the request's."""
+def _seconds(store: MemoryDatabase, entry: MemoryEntry, request: LeaseRequest) -> float:
+    """Return the lease's length: the message's own, else the task's, else the request's."""
     seconds = request.seconds
     if store.traits.lease_per_message:
         own = entry.overrides.lease_seconds
@@ -88,12 +86,12 @@ def _seconds(store: Store, entry: Entry, request: LeaseRequest) -> float:
     return clamped_lease(store.traits, seconds)
 
 
-def touch(store: Store, leases: Sequence[Lease], now: float) -> list[Lease]:
-    """Set each deadline to now + seconds. It never adds up, never shortens, never takes a message back."""
+def touch(store: MemoryDatabase, leases: Sequence[Lease], now: float) -> list[Lease]:
+    """Set each deadline to now + seconds. A deadline never becomes earlier, and touches do not add up."""
     return [_touch(store, lease, now) for lease in leases]
 
 
-def _touch(store: Store, lease: Lease, now: float) -> Lease:
+def _touch(store: MemoryDatabase, lease: Lease, now: float) -> Lease:
     entry = store.entries.get(lease.id)
     if entry is None or not entry.is_held_under(lease):
         return msgspec.structs.replace(lease, state=LeaseState.LOST)
@@ -109,7 +107,7 @@ def _touch(store: Store, lease: Lease, now: float) -> Lease:
     return msgspec.structs.replace(lease, state=LeaseState.HELD, deadline=max(lease.deadline, until))
 
 
-def held(store: Store, owner: str, request_id: str | None, now: float) -> list[Lease]:
-    """What `owner` holds; with `request_id`, what that one call of `lease` lent."""
+def held(store: MemoryDatabase, owner: str, request_id: str | None, now: float) -> list[Lease]:
+    """Return the leases that `owner` holds; with `request_id`, only those of that call of `lease`."""
     entries = store.held_by(owner)
     return [entry.as_lease(now) for entry in entries if request_id in (None, entry.request_id)]

@@ -1,12 +1,12 @@
 """Looking: depth and status. Messages are listed by `browsing.py`, leases by `holding.py`.
 
-Nothing here changes anything: a delayed message that is due stays delayed until somebody wants to lease.
+Nothing here changes anything: a delayed message that is due stays delayed until the next lease call.
 """
 
 from collections.abc import Sequence
 
-from tenure.adapters.memory.entry import Entry
-from tenure.adapters.memory.store import Line, Store
+from tenure.adapters.memory.entry import MemoryEntry
+from tenure.adapters.memory.store import MemoryDatabase, MemoryQueue
 from tenure.broker import Depth
 from tenure.message import NO_COUNTERS, MessageState
 from tenure.record import Record
@@ -14,15 +14,15 @@ from tenure.record import Record
 ON_ITS_WAY = frozenset({MessageState.READY, MessageState.DELAYED, MessageState.LEASED})
 
 
-def depth(store: Store, queues: Sequence[str] | None) -> list[Depth]:
-    """How much lies in each of `queues`; None: in every queue where something does."""
+def depth(store: MemoryDatabase, queues: Sequence[str] | None) -> list[Depth]:
+    """Count the messages of each of `queues`. None: every queue that is not empty."""
     if queues is None:
         queues = sorted(queue for queue, line in store.lines.items() if not line.is_empty())
     return [_depth(store, queue) for queue in queues]
 
 
-def _depth(store: Store, queue: str) -> Depth:
-    line = store.lines.get(queue, Line())
+def _depth(store: MemoryDatabase, queue: str) -> Depth:
+    line = store.lines.get(queue, MemoryQueue())
     firsts = [first for agenda in line.ready.values() if (first := agenda.first())]
     oldest = store.entries[min(firsts)[1]] if firsts else None
     return Depth(
@@ -35,8 +35,8 @@ def _depth(store: Store, queue: str) -> Depth:
     )
 
 
-def record(store: Store, id: str, now: float) -> Record | None:
-    """Everything known about a message.
+def record(store: MemoryDatabase, id: str, now: float) -> Record | None:
+    """Return everything known about a message.
 
     Once it is sealed it is completed, though the broker may still have to delete it; and once it is
     deleted, the ledger's word is all that is left of it.
@@ -76,7 +76,7 @@ def record(store: Store, id: str, now: float) -> Record | None:
     )
 
 
-def is_sealed(store: Store, entry: Entry) -> bool:
+def is_sealed(store: MemoryDatabase, entry: MemoryEntry) -> bool:
     """Whether it is done by the ledger's word, though the broker still has to delete it."""
     done = store.keys.done_for(entry.id)
     return done is not None and done.scope == entry.scope and entry.state in ON_ITS_WAY

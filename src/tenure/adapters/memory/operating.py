@@ -1,27 +1,29 @@
 """Operating: what people do to messages.
 
-`redrive` sends dead letters back; `delete` removes what nobody holds; `cancel` takes messages back from whoever
-would run, or runs, them. All are recorded.
+`redrive` sends dead letters back; `delete` removes messages that no worker holds; `cancel` takes waiting and held
+messages back; `promote` makes delayed ones ready. All but the last are recorded.
 """
 
 from collections.abc import Sequence
 
 import msgspec
 
-from tenure.adapters.memory.entry import Entry
+from tenure.adapters.memory.entry import MemoryEntry
 from tenure.adapters.memory.looking import ON_ITS_WAY, is_sealed
-from tenure.adapters.memory.store import Store
+from tenure.adapters.memory.store import FINISHED, MemoryDatabase
+from tenure.broker import Promoted
 from tenure.claim import Scope
 from tenure.envelope import decode, encode
 from tenure.errors import BodyUndecodable
 from tenure.message import MessageState
 from tenure.notice import newest_cancels
 from tenure.record import Ending
+from tenure.rules.announcing import ENDS_BY_DELETE
 
 _DELETABLE = frozenset({MessageState.READY, MessageState.DELAYED, MessageState.DEAD})
 
 
-def redrive(store: Store, ids: Sequence[str], now: float) -> list[str]:
+def redrive(store: MemoryDatabase, ids: Sequence[str], now: float) -> list[str]:
     """Send dead letters back to their queue, in a new generation; the ids that were moved."""
     moved = []
     for id in ids:
@@ -39,7 +41,7 @@ def redrive(store: Store, ids: Sequence[str], now: float) -> list[str]:
     return moved
 
 
-def _raise_generation(entry: Entry) -> None:
+def _raise_generation(entry: MemoryEntry) -> None:
     """Generation + 1, in the envelope and in the scope. One that cannot be read goes back as it is."""
     try:
         message = decode(entry.envelope)
@@ -50,8 +52,8 @@ def _raise_generation(entry: Entry) -> None:
     entry.scope = Scope.of(message)
 
 
-def delete(store: Store, ids: Sequence[str], now: float) -> list[str]:
-    """Cancel messages that nobody holds; the ids that were removed. Their record stays, their key is free."""
+def delete(store: MemoryDatabase, ids: Sequence[str], now: float) -> list[str]:
+    """Cancel messages that are not leased; returns the removed ids. Their record stays, their key is free."""
     removed = []
     for id in ids:
         entry = store.entries.get(id)
@@ -64,17 +66,17 @@ def delete(store: Store, ids: Sequence[str], now: float) -> list[str]:
     return removed
 
 
-def cancel(store: Store, ids: Sequence[str], now: float) -> list[MessageState | None]:
-    """Cancel messages, whoever holds them; the state in which each was met. None: there was nothing to cancel."""
+def cancel(store: MemoryDatabase, ids: Sequence[str], now: float) -> list[MessageState | None]:
+    """Cancel messages, also leased ones; returns the state of each. None: there was nothing to cancel."""
     return [_cancel(store, id, now) for id in ids]
 
 
-def _cancel(store: Store, id: str, now: float) -> MessageState | None:
+def _cancel(store: MemoryDatabase, id: str, now: float) -> MessageState | None:
     entry = store.entries.get(id)
     if entry is None or entry.state not in ON_ITS_WAY or is_sealed(store, entry):
         return None
     met = entry.state
-    # In both shapes: the one who is told of it later must find its claim ended too.
+    # In both shapes: a holder that learns of it later must find its claim ended too.
     store.keys.cancel(entry.scope, entry.id)
     if met is MessageState.LEASED:
         store.cancels += 1
@@ -83,9 +85,26 @@ def _cancel(store: Store, id: str, now: float) -> MessageState | None:
     return met
 
 
-def _remove(store: Store, entry: Entry, now: float) -> None:
-    """Its record stays, and tells when it was cancelled and who held it."""
+def promote(store: MemoryDatabase, ids: Sequence[str], now: float) -> list[Promoted]:
+    """Make delayed messages ready now; the state in which each was met."""
+    return [_promote(store, id, now) for id in ids]
+
+
+def _promote(store: MemoryDatabase, id: str, now: float) -> Promoted:
+    entry = store.entries.get(id)
+    if entry is None or entry.state in FINISHED:
+        return Promoted(None)
+    met = entry.state
+    if met is MessageState.DELAYED:
+        store.place(entry, MessageState.READY, now)
+    return Promoted(met)
+
+
+def _remove(store: MemoryDatabase, entry: MemoryEntry, now: float) -> None:
+    """Delete a message. Its record stays, with the moment of the cancel and the holder."""
     entry.finished_at = store.clock.wall()
+    if entry.state in ENDS_BY_DELETE:
+        store.announcements.add(entry, MessageState.CANCELLED, entry.finished_at)
     entry.history.append(Ending(entry.finished_at, "cancelled", entry.owner))
     entry.envelope, entry.progress, entry.checkpoint = b"", None, None
     store.place(entry, MessageState.CANCELLED, now)

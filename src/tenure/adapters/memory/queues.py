@@ -4,18 +4,18 @@ A queue is on the list from the moment in which a message enters it. What was co
 the queue is forgotten, so that it is still recognised.
 """
 
-from tenure.adapters.memory.store import Store
+from tenure.adapters.memory.store import MemoryDatabase
 
-#: A sweep forgets a queue that was empty for so many seconds.
+#: A sweep forgets a queue that was empty for this many seconds.
 KEPT_SECONDS = 3_600.0
 
 
-def queues(store: Store) -> list[str]:
+def queues(store: MemoryDatabase) -> list[str]:
     """The queues there are, sorted."""
     return sorted(queue for queue, line in store.lines.items() if line.is_listed)
 
 
-def forget(store: Store, queue: str) -> bool:
+def forget(store: MemoryDatabase, queue: str) -> bool:
     """Take a queue off the list if nothing is in it."""
     line = store.lines.get(queue)
     if line is None:
@@ -27,7 +27,7 @@ def forget(store: Store, queue: str) -> bool:
     return True
 
 
-def forget_empty(store: Store, now: float) -> None:
+def forget_empty(store: MemoryDatabase, now: float) -> None:
     """Take those off the list that were empty for an hour."""
     for queue, since in list(store.empty_since.items()):
         if now - since >= KEPT_SECONDS:

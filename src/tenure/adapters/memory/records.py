@@ -1,21 +1,21 @@
-"""The records port on the store: status, progress and checkpoint.
+"""The records in memory: status, progress and checkpoint.
 
-Writes carry the lease; those of a holder that is no longer the holder change nothing.
+Writes carry the lease; a write by a stale holder changes nothing.
 """
 
 from collections.abc import Sequence
 
-from tenure.adapters.memory.entry import Entry
+from tenure.adapters.memory.entry import MemoryEntry
 from tenure.adapters.memory.looking import record
-from tenure.adapters.memory.store import Store
+from tenure.adapters.memory.store import MemoryDatabase
 from tenure.lease import Lease
 from tenure.record import Progress, Record
 
 
 class MemoryRecords:
-    """What can be told about a message."""
+    """Records of messages: state, counters and history."""
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: MemoryDatabase) -> None:
         """Made by `MemoryState`."""
         self._store = store
 
@@ -23,6 +23,11 @@ class MemoryRecords:
         """Everything known about a message."""
         async with self._store.step() as now:
             return record(self._store, id, now)
+
+    async def get_many(self, wanted: Sequence[tuple[str, str | None]]) -> list[Record | None]:
+        """Everything known about each of these messages."""
+        async with self._store.step() as now:
+            return [record(self._store, id, now) for id, _ in wanted]
 
     async def find_ids(self, beginning: str, limit: int) -> list[str] | None:
         """Ids that begin with these characters."""
@@ -52,12 +57,12 @@ class MemoryRecords:
             return True
 
     async def load_checkpoint(self, id: str) -> bytes | None:
-        """What an earlier run kept."""
+        """Return the checkpoint that an earlier run stored."""
         async with self._store.step():
             entry = self._store.entries.get(id)
             return None if entry is None else entry.checkpoint
 
-    def _entry_under(self, lease: Lease) -> Entry | None:
+    def _entry_under(self, lease: Lease) -> MemoryEntry | None:
         """The message that is lent under `lease`. None: it is no longer."""
         entry = self._store.entries.get(lease.id)
         return entry if entry is not None and entry.is_held_under(lease) else None

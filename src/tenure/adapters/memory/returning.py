@@ -1,19 +1,19 @@
-"""Returning: messages whose holder does not bring them back.
+"""Returning: puts messages back whose lease was not settled.
 
-`sweep` returns what is overdue; `retire` returns everything of an owner that is gone. Before: `lending.py`.
-After: the message is in its queue again at its old place, or with the dead letters.
+`sweep` returns what is overdue; `retire` returns everything of a dead owner. Before: `lending.py`. After: the message
+is in its queue again at its old position, or a dead letter.
 """
 
-from tenure.adapters.memory.entry import Entry
+from tenure.adapters.memory.entry import MemoryEntry
 from tenure.adapters.memory.queues import forget_empty
 from tenure.adapters.memory.settling import bury, put_back
-from tenure.adapters.memory.store import Store
+from tenure.adapters.memory.store import MemoryDatabase
 from tenure.broker import SweepRequest, Swept
 from tenure.record import Ending
 from tenure.rules.lapse import lapse
 
 
-def sweep(store: Store, request: SweepRequest, now: float) -> Swept:
+def sweep(store: MemoryDatabase, request: SweepRequest, now: float) -> Swept:
     """Return overdue leases, oldest deadline first. After an outage, leases get a fresh window (`Swept.grace`)."""
     outage = _was_outage(store, request, now)
     store.last_sweep, store.sweep_seconds = now, request.interval_seconds
@@ -29,17 +29,17 @@ def sweep(store: Store, request: SweepRequest, now: float) -> Swept:
     return Swept(returned=tuple(returned), dead=tuple(dead), adopted=adopted, grace=grace, queues=queues)
 
 
-def _was_outage(store: Store, request: SweepRequest, now: float) -> bool:
-    """Nobody swept for two intervals, so holders may have been unable to touch.
+def _was_outage(store: MemoryDatabase, request: SweepRequest, now: float) -> bool:
+    """Whether no sweep ran for two intervals, so that holders may have been unable to renew.
 
-    A first sweep cannot know how long nobody did. It matters only if something is lent.
+    A first sweep cannot know how long that was. It matters only if something is leased.
     """
     if not store.by_owner:
         return False
     return store.last_sweep is None or now - store.last_sweep > 2 * request.interval_seconds
 
 
-def _grant_grace(store: Store, now: float) -> bool:
+def _grant_grace(store: MemoryDatabase, now: float) -> bool:
     """A fresh window for each lease that had none since it was touched; whether any was given."""
     grace = False
     for held in store.by_owner.values():
@@ -50,30 +50,31 @@ def _grant_grace(store: Store, now: float) -> bool:
     return grace
 
 
-def _adopt(store: Store, deadline: float) -> tuple[str, ...]:
-    """Give a deadline to what is lent without one: it would never come back."""
+def _adopt(store: MemoryDatabase, deadline: float) -> tuple[str, ...]:
+    """Give a deadline to messages that are leased without one. Otherwise they would never come back."""
     adopted = tuple(sorted(store.undated))
     for id in adopted:
         store.date(store.entries[id], deadline)
     return adopted
 
 
-def _overdue(store: Store, limit: int, now: float) -> list[Entry]:
+def _overdue(store: MemoryDatabase, limit: int, now: float) -> list[MemoryEntry]:
     """Up to `limit` messages whose deadline is past. They leave the index of deadlines here."""
-    found: list[Entry] = []
+    found: list[MemoryEntry] = []
     while len(found) < limit and (first := store.deadlines.first()) and first[0][0] < now:
         found.append(store.entries[first[1]])
         store.deadlines.remove(first[1])
     return found
 
 
-def _return_overdue(store: Store, entry: Entry, request: SweepRequest, now: float) -> bool:
+def _return_overdue(store: MemoryDatabase, entry: MemoryEntry, request: SweepRequest, now: float) -> bool:
     """Count what happened, and move the message. True: it is in its queue again; False: it is dead."""
     limit = request.max_attempts if entry.overrides.max_attempts is None else entry.overrides.max_attempts
     lapsed = lapse(
         entry.counters,
         owner=entry.owner,
         has_presence=entry.has_presence,
+        was_touched=entry.beats > 0,
         max_attempts=limit,
         at=store.clock.wall(),
     )
@@ -88,7 +89,7 @@ def _return_overdue(store: Store, entry: Entry, request: SweepRequest, now: floa
     return not lapsed.is_dead
 
 
-def retire(store: Store, owner: str, now: float, limit: int, *, crashed: bool) -> Swept:
+def retire(store: MemoryDatabase, owner: str, now: float, limit: int, *, crashed: bool) -> Swept:
     """Ban `owner`, end its claims, and return what it holds. No grace: it is known to be gone."""
     declared = store.members.ban(owner, left=not crashed)
     store.keys.release_owner(owner)

@@ -1,16 +1,16 @@
-"""The roster port on the store: who works here.
+"""The roster in memory: the workers of this store.
 
-No operating system proves the death of an owner within one process, so tests say it: `MemoryState.kill`.
+No operating system proves the death of an owner within one process, so tests declare it: `MemoryState.kill`.
 """
 
-from tenure.adapters.memory.store import Store
+from tenure.adapters.memory.store import MemoryDatabase
 from tenure.owner import Member, Owner
 
 
 class MemoryRoster:
-    """Everybody who joined and was not retired yet."""
+    """Every owner that joined and was not retired yet."""
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: MemoryDatabase) -> None:
         """Made by `MemoryState`."""
         self._store = store
 
@@ -21,7 +21,7 @@ class MemoryRoster:
                 self._store.members.add(owner, now, now)
 
     async def beat(self, owner: Owner) -> None:
-        """Heard. One that was removed is put back."""
+        """A sign of life. An owner that was removed is put back."""
         async with self._store.step() as now:
             if owner.id not in self._store.members.banned:
                 self._store.members.add(owner, now, 0.0)
@@ -33,7 +33,7 @@ class MemoryRoster:
                 self._store.members.left.add(owner.id)
 
     async def members(self) -> list[Member]:
-        """Those who joined, then those whose retirement is not finished."""
+        """Return the owners that joined, then those whose retirement is not finished."""
         async with self._store.step() as now:
             members = self._store.members
             joined = [
@@ -49,7 +49,7 @@ class MemoryRoster:
             return joined + retired
 
     async def remove(self, owner: str, silent_seconds: float) -> bool:
-        """In one step with the look at what it holds."""
+        """Remove a silent owner, in one step with the look at what it holds."""
         async with self._store.step() as now:
             heard = self._store.members.heard.get(owner)
             if heard is None or now - heard < silent_seconds or self._store.held_by(owner):

@@ -1,32 +1,34 @@
-"""Sending: a message comes in, once.
+"""Sending: stores a message once.
 
-Known by its id, or by its key and payload, or one that is to be unique waits: nothing new is stored. Also used
-by `settling.py` for hand-offs. Next on the path: `lending.py`.
+Nothing new is stored if its id is known, if its key was sent with the same payload, or if a message with its `unique`
+value is waiting; or if so many wait in its queue already. Also used by `settling.py` for hand-offs. Next on the path:
+`lending.py`.
 """
 
 import math
 from collections.abc import Sequence
 from operator import attrgetter
 
-from tenure.adapters.memory.entry import Entry, Unique
-from tenure.adapters.memory.store import Store
+from tenure.adapters.memory.entry import MemoryEntry, Unique
+from tenure.adapters.memory.store import MemoryDatabase
 from tenure.adapters.memory.traits import clamped_delay, level_of
+from tenure.announcement import AnnounceRequest
 from tenure.broker import Refused, Sent
 from tenure.claim import Scope, digest
 from tenure.envelope import encode
 from tenure.message import Message, MessageState, Outgoing
 from tenure.record import Ending
-from tenure.refusal import key_conflict, of_size
+from tenure.rules.rejections import key_conflict, of_size, queue_full
 from tenure.rules.sendable import unsendable
 from tenure.verdict import Reason
 
 
-def send(store: Store, batch: Sequence[Outgoing], now: float) -> list[Sent]:
+def send(store: MemoryDatabase, batch: Sequence[Outgoing], now: float) -> list[Sent]:
     """Store what is new, in order, so that of two equal entries of one batch the first counts."""
     return [_send(store, outgoing, now) for outgoing in batch]
 
 
-def _send(store: Store, outgoing: Outgoing, now: float) -> Sent:
+def _send(store: MemoryDatabase, outgoing: Outgoing, now: float) -> Sent:
     message = outgoing.message
     refusal = unsendable(outgoing)
     if refusal is not None:
@@ -35,15 +37,12 @@ def _send(store: Store, outgoing: Outgoing, now: float) -> Sent:
     refused = of_size(message, len(envelope), store.traits.body_limit)
     if refused is not None:
         return Sent(message.id, refusal=refused)
-    if store.knows(message.id):
-        return Sent(message.id, duplicate=True)
-    if message.key is not None and store.traits.keys_at_send:
-        known = _look_at_key(store, message)
-        if known is not None:
-            return known
-    waiting = _find_waiting(store, outgoing)
-    if waiting is not None:
-        return Sent(waiting.id, duplicate=True)
+    not_new = _not_new(store, outgoing)
+    if not_new is not None:
+        return not_new
+    most = outgoing.most_waiting
+    if most is not None and store.waiting(message.queue) >= most:
+        return Sent(message.id, refusal=queue_full(message, most))
     # Only now: what is not stored takes no key.
     if message.key is not None and store.traits.keys_at_send:
         store.keys.register(Scope.of(message), message.id, digest(message), message.sent_at)
@@ -51,10 +50,23 @@ def _send(store: Store, outgoing: Outgoing, now: float) -> Sent:
     return Sent(message.id)
 
 
-def hand_on(store: Store, batch: Sequence[Outgoing], now: float) -> None:
+def _not_new(store: MemoryDatabase, outgoing: Outgoing) -> Sent | None:
+    """The answer for a message that is known by its id, its key, or one that waits. None: it is new."""
+    message = outgoing.message
+    if store.knows(message.id):
+        return Sent(message.id, duplicate=True)
+    if message.key is not None and store.traits.keys_at_send:
+        known = _look_at_key(store, message)
+        if known is not None:
+            return known
+    waiting = _find_waiting(store, outgoing)
+    return None if waiting is None else Sent(waiting.id, duplicate=True)
+
+
+def hand_on(store: MemoryDatabase, batch: Sequence[Outgoing], now: float) -> None:
     """Store what a completed message hands on.
 
-    Nobody is left to hear of a refusal, so what `send` would refuse is kept as a dead letter: nothing is lost.
+    No caller can get the refusal any more, so what `send` would refuse is kept as a dead letter: nothing is lost.
     """
     for outgoing in batch:
         refused = _send(store, outgoing, now).refusal
@@ -62,13 +74,13 @@ def hand_on(store: Store, batch: Sequence[Outgoing], now: float) -> None:
             put_aside(store, [Refused(outgoing.message, refused)], now)
 
 
-def refusal(store: Store, outgoing: Outgoing) -> Reason | None:
+def refusal(store: MemoryDatabase, outgoing: Outgoing) -> Reason | None:
     """Why `send` would refuse it, whatever is stored. None: it would not."""
     message = outgoing.message
     return unsendable(outgoing) or of_size(message, len(encode(message)), store.traits.body_limit)
 
 
-def put_aside(store: Store, batch: Sequence[Refused], now: float) -> None:
+def put_aside(store: MemoryDatabase, batch: Sequence[Refused], now: float) -> None:
     """Store what was refused as dead letters, without their keys."""
     for message, reason in ((one.message, one.reason) for one in batch):
         if store.knows(message.id):
@@ -77,11 +89,12 @@ def put_aside(store: Store, batch: Sequence[Refused], now: float) -> None:
         entry.state, entry.reason, entry.finished_at = MessageState.DEAD, reason, store.clock.wall()
         entry.digest = None
         entry.history.append(Ending(entry.finished_at, "dead", None, reason))
+        store.announcements.add(entry, MessageState.DEAD, entry.finished_at, reason=reason)
         store.add(entry)
 
 
-def _look_at_key(store: Store, message: Message) -> Sent | None:
-    """What to answer for a key that is known. None: it is new."""
+def _look_at_key(store: MemoryDatabase, message: Message) -> Sent | None:
+    """Return the answer for a key that is already registered. None: the key is new."""
     row = store.keys.get(Scope.of(message))
     if row is None:
         return None
@@ -90,8 +103,8 @@ def _look_at_key(store: Store, message: Message) -> Sent | None:
     return Sent(message.id, refusal=key_conflict(message, row.id))
 
 
-def _find_waiting(store: Store, outgoing: Outgoing) -> Entry | None:
-    """The message that stands for this one. None: store it.
+def _find_waiting(store: MemoryDatabase, outgoing: Outgoing) -> MemoryEntry | None:
+    """The waiting message that makes this one a duplicate. None: store it.
 
     It waits, was sent within the window, expires no sooner than this one, and came first.
     """
@@ -109,14 +122,14 @@ def _find_waiting(store: Store, outgoing: Outgoing) -> Entry | None:
     return min(waiting, key=attrgetter("seq"), default=None)
 
 
-def _unique(store: Store, message: Message) -> Unique | None:
-    """By what it is to be unique. None: by nothing, or this broker does not look."""
+def _unique(store: MemoryDatabase, message: Message) -> Unique | None:
+    """Return the scope of `unique`. None: the message has none, or this broker does not look."""
     if message.unique is None or not store.traits.unique_at_send:
         return None
     return message.queue, message.task, message.unique
 
 
-def _sent_at(store: Store, message: Message) -> float:
+def _sent_at(store: MemoryDatabase, message: Message) -> float:
     return message.sent_at or store.clock.wall()
 
 
@@ -124,10 +137,10 @@ def _expires_at(message: Message) -> float:
     return math.inf if message.expires_at is None else message.expires_at
 
 
-def _entry(store: Store, outgoing: Outgoing, envelope: bytes, now: float) -> Entry:
+def _entry(store: MemoryDatabase, outgoing: Outgoing, envelope: bytes, now: float) -> MemoryEntry:
     message = outgoing.message
     delay = clamped_delay(store.traits, outgoing.delay_seconds)
-    return Entry(
+    return MemoryEntry(
         id=message.id,
         seq=store.next_seq(),
         queue=message.queue,
@@ -140,6 +153,7 @@ def _entry(store: Store, outgoing: Outgoing, envelope: bytes, now: float) -> Ent
         sent_at=_sent_at(store, message),
         expires_at=_expires_at(message),
         envelope=envelope,
+        announce=AnnounceRequest.of(message),
         state=MessageState.DELAYED if delay > 0 else MessageState.READY,
         due=now + delay,
     )

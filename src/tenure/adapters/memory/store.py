@@ -1,8 +1,8 @@
 """The store: plain data, one lock, and one place where a message changes its state.
 
-`step()` is the only door: what happens inside one step happens at once for every thread and every event
-loop, and that is all that "atomic" means here. The acts themselves are in the files named after them
-(`sending.py`, `lending.py`, …); they are plain functions that run inside a step.
+`step()` is the only way in. What happens inside one step happens at once for every thread and event loop: that is
+what "atomic" means here. The acts themselves are in the files named after them (`sending.py`, `lending.py`, …); they
+are plain functions that run inside a step.
 """
 
 import asyncio
@@ -13,10 +13,11 @@ from types import TracebackType
 
 from tenure.act import StoredAct
 from tenure.adapters.memory.agenda import Agenda
-from tenure.adapters.memory.entry import Entry, Unique
+from tenure.adapters.memory.announcing import Announcements
+from tenure.adapters.memory.entry import MemoryEntry, Unique
 from tenure.adapters.memory.keys import KeyTable
 from tenure.adapters.memory.retention import PROMISED_SECONDS, Retention
-from tenure.adapters.memory.waiting import EARLY, Sleeper, Sleepers
+from tenure.adapters.memory.sleepers import EARLY, Sleeper, Sleepers
 from tenure.broker import BrokerTraits
 from tenure.clock import Clock
 from tenure.event import StoredEvent
@@ -24,6 +25,7 @@ from tenure.key_value import KeyValue
 from tenure.message import MessageState
 from tenure.notice import Pause, Post, Tick
 from tenure.owner import Owner
+from tenure.rules.limits import Bucket
 from tenure.sample import StoredSample
 from tenure.state import KEPT_SAMPLES
 from tenure.tally import Tally
@@ -34,12 +36,12 @@ OPEN = (MessageState.READY, MessageState.DELAYED, MessageState.LEASED, MessageSt
 FINISHED = frozenset({MessageState.COMPLETED, MessageState.CANCELLED})
 
 
-class Line:
+class MemoryQueue:
     """One queue: its messages by state, and the orders in which they are lent and fall due."""
 
     def __init__(self, turn: int = 0) -> None:
         """Start empty."""
-        self.by_state: dict[MessageState, dict[str, Entry]] = {state: {} for state in MessageState}
+        self.by_state: dict[MessageState, dict[str, MemoryEntry]] = {state: {} for state in MessageState}
         #: For each level of priority, in the order of arrival.
         self.ready: defaultdict[int, Agenda] = defaultdict(Agenda)
         self.delayed = Agenda()
@@ -66,11 +68,22 @@ class Line:
         return max(0.0, first[0][0] - now) if first else math.inf
 
 
+class LimitedQueues:
+    """What is kept of queues with a limit."""
+
+    def __init__(self) -> None:
+        """Begin with none."""
+        #: Of queues whose starts are limited.
+        self.buckets: dict[str, Bucket] = {}
+        #: Queues in which a limited number may run: the end of a lease wakes those who wait.
+        self.watched: set[str] = set()
+
+
 class Members:
     """The roster's data: who joined, who was heard when, who said goodbye, and who was declared dead."""
 
     def __init__(self) -> None:
-        """Nobody has joined."""
+        """Empty: no owner has joined."""
         self.joined: dict[str, Owner] = {}
         #: When each one joined. 0: it was put back by a beat.
         self.since: dict[str, float] = {}
@@ -100,7 +113,7 @@ class Members:
         return True
 
     def drop(self, owner: str) -> None:
-        """Off the roster."""
+        """Remove an owner from the roster."""
         self.joined.pop(owner, None)
         self.since.pop(owner, None)
         self.heard.pop(owner, None)
@@ -108,12 +121,12 @@ class Members:
         self.killed.discard(owner)
 
     def finish(self, owner: str) -> None:
-        """Nothing is left of what it held."""
+        """Forget an owner whose messages are all returned."""
         self.retiring.pop(owner, None)
         self.left.discard(owner)
 
 
-class Store:
+class MemoryDatabase:
     """Everything that one `memory://name` knows."""
 
     def __init__(self, *, clock: Clock, traits: BrokerTraits, keep_records: int, keep_seconds: float) -> None:
@@ -123,24 +136,27 @@ class Store:
         self.keep = (keep_records, keep_seconds)
         self.lock = threading.RLock()
 
-        self.entries: dict[str, Entry] = {}
-        self.lines: dict[str, Line] = {}
+        self.entries: dict[str, MemoryEntry] = {}
+        self.lines: dict[str, MemoryQueue] = {}
         #: Queues in which something is ready or delayed: only these are asked.
-        self.busy: dict[str, Line] = {}
+        self.busy: dict[str, MemoryQueue] = {}
         #: Queues on the list in which nothing is, and since when (monotonic).
         self.empty_since: dict[str, float] = {}
-        self.by_owner: dict[str, dict[str, Entry]] = {}
+        self.by_owner: dict[str, dict[str, MemoryEntry]] = {}
         self.deadlines = Agenda()
         #: Lent without a deadline; the next sweep adopts them.
         self.undated: set[str] = set()
         self.keys = KeyTable(limit=keep_records, seconds=keep_seconds)
-        #: What waits (ready or delayed) with a word that is to be unique.
-        self.uniques: defaultdict[Unique, dict[str, Entry]] = defaultdict(dict)
+        #: Waiting messages (ready or delayed) with a `unique` value.
+        self.uniques: defaultdict[Unique, dict[str, MemoryEntry]] = defaultdict(dict)
         self.members = Members()
+        #: Endings that wait to be announced.
+        self.announcements = Announcements()
         self.events: list[StoredEvent] = []
         #: No event that is kept is older.
         self.oldest_event = math.inf
         self.last_event = 0
+        self.limited = LimitedQueues()
         self.tallies: dict[tuple[int, int, str, int], Tally] = {}
         self.acts: list[StoredAct] = []
         self.last_act = 0
@@ -152,8 +168,7 @@ class Store:
         #: Who does something, and until when.
         self.turns: dict[str, tuple[str, float]] = {}
         #: The newest of each queue and task.
-        self.samples: defaultdict[tuple[str, str], deque[StoredSample]]
-        self.samples = defaultdict(lambda: deque(maxlen=KEPT_SAMPLES))
+        self.samples = defaultdict[tuple[str, str], deque[StoredSample]](lambda: deque(maxlen=KEPT_SAMPLES))
         self.last_sample = 0
         #: How many leased messages were ever cancelled.
         self.cancels = 0
@@ -168,18 +183,19 @@ class Store:
 
         self._finished: Retention[str] = Retention(limit=keep_records, seconds=keep_seconds)
         self._deleted: Retention[str] = Retention(limit=keep_records, seconds=PROMISED_SECONDS)
-        self._stirred: set[str] = set()
+        #: Records whose time is over, but which an announcement needs; and queues that messages were moved into.
+        self._spared, self._stirred = set[str](), set[str]()
         self._seq = self._fence = self._turn = 0
 
-    def step(self) -> "Step":
+    def step(self) -> "MemoryStep":
         """`async with store.step() as now:` what is inside happens at once, at `now`."""
-        return Step(self)
+        return MemoryStep(self)
 
-    def line(self, queue: str) -> Line:
+    def line(self, queue: str) -> MemoryQueue:
         """The queue of that name, made when something enters it. A new one is served after those that wait."""
         line = self.lines.get(queue)
         if line is None:
-            line = self.lines[queue] = Line(self._turn)
+            line = self.lines[queue] = MemoryQueue(self._turn)
         return line
 
     def tidy_line(self, queue: str) -> None:
@@ -190,6 +206,11 @@ class Store:
         self.empty_since.pop(queue, None)
         if not any(line.by_state.values()):
             del self.lines[queue]
+
+    def waiting(self, queue: str) -> int:
+        """How many messages of a queue are ready or delayed."""
+        line = self.lines.get(queue)
+        return 0 if line is None else sum(len(line.by_state[state]) for state in WAITING)
 
     def next_seq(self) -> int:
         """The next place in the order of arrival."""
@@ -210,38 +231,61 @@ class Store:
         """Whether a message of that id was sent before, however it ended."""
         return id in self.entries or id in self._deleted
 
-    def held_by(self, owner: str) -> list[Entry]:
-        """What `owner` holds, in the order in which it was lent."""
+    def held_by(self, owner: str) -> list[MemoryEntry]:
+        """Return the leases that `owner` holds, in the order in which they were lent."""
         return list(self.by_owner.get(owner, {}).values())
 
-    def add(self, entry: Entry) -> None:
+    def add(self, entry: MemoryEntry) -> None:
         """A new message, in the state it is in."""
         self.entries[entry.id] = entry
         self._enter(entry)
         self._list(entry.queue)
 
-    def place(self, entry: Entry, state: MessageState, now: float) -> None:
+    def place(self, entry: MemoryEntry, state: MessageState, now: float) -> None:
         """Move a message to another state. Set its `due`, `deadline` or `owner` before."""
         self._leave(entry)
         entry.state = state
         self._enter(entry)
         if state in FINISHED:
             for id in self._finished.keep(entry.id, now):
-                forgotten = self.entries.pop(id)
-                self._leave(forgotten)
-                self.tidy_line(forgotten.queue)
+                if self.announcements.needs_record(id):
+                    self._spared.add(id)
+                else:
+                    self._forget(id)
             self._note_empty(entry.queue, now)
         elif entry.queue in self.empty_since:
             self._list(entry.queue)
 
-    def delete(self, entry: Entry, now: float) -> None:
+    def spare_no_more(self) -> None:
+        """Forget the records whose time was over and which only an announcement needed."""
+        for id in [id for id in self._spared if not self.announcements.needs_record(id)]:
+            self._spared.discard(id)
+            self._forget(id)
+
+    def _forget(self, id: str) -> None:
+        forgotten = self.entries.pop(id)
+        self._leave(forgotten)
+        self.tidy_line(forgotten.queue)
+
+    def erase(self, queue: str) -> int:
+        """Forget the messages of a queue that have ended, and the keys of those that are not open; how many."""
+        line = self.lines.get(queue)
+        ended = [id for state in FINISHED for id in line.by_state[state]] if line is not None else []
+        gone = [id for id in ended if not self.announcements.needs_record(id)]
+        for id in gone:
+            self._finished.drop(id)
+            self._forget(id)
+        self.keys.erase(queue, self.entries)
+        return len(gone)
+
+    def delete(self, entry: MemoryEntry, now: float) -> None:
         """Remove a message without a record; its id stays known for as long as `send` promises."""
         self._leave(entry)
         del self.entries[entry.id]
         self._deleted.keep(entry.id, now)
         self._note_empty(entry.queue, now)
 
-    def date(self, entry: Entry, deadline: float | None) -> None:
+    def date(self, entry: MemoryEntry, deadline: float | None) -> None:
         """Set the deadline of a leased message."""
         entry.deadline = deadline
         if deadline is None:
@@ -258,7 +302,7 @@ class Store:
             self.place(self.entries[first[1]], MessageState.READY, now)
 
     def wake_sleepers(self) -> None:
-        """Tell those who wait about the queues that this step moved something into."""
+        """Wake those who wait for the queues that this step moved messages into."""
         if self._stirred:
             self.sleepers.wake(self._stirred)
             self._stirred.clear()
@@ -275,7 +319,7 @@ class Store:
         if line.is_listed and line.is_empty():
             self.empty_since[queue] = now
 
-    def _enter(self, entry: Entry) -> None:
+    def _enter(self, entry: MemoryEntry) -> None:
         line = self.line(entry.queue)
         line.by_state[entry.state][entry.id] = entry
         if entry.unique is not None and entry.state in WAITING:
@@ -292,7 +336,7 @@ class Store:
             self.by_owner.setdefault(entry.owner, {})[entry.id] = entry
             self.date(entry, entry.deadline)
 
-    def _leave(self, entry: Entry) -> None:
+    def _leave(self, entry: MemoryEntry) -> None:
         """Take the message out of every index of its state, and let go of what only that state has."""
         line = self.line(entry.queue)
         del line.by_state[entry.state][entry.id]
@@ -308,6 +352,8 @@ class Store:
             if not line.has_waiting():
                 del self.busy[entry.queue]
         elif entry.state is MessageState.LEASED and entry.owner is not None:
+            if entry.queue in self.limited.watched:
+                self._stirred.add(entry.queue)
             del self.by_owner[entry.owner][entry.id]
             if not self.by_owner[entry.owner]:
                 del self.by_owner[entry.owner]
@@ -316,11 +362,11 @@ class Store:
             entry.owner = entry.fence = entry.request_id = entry.deadline = None
 
 
-class Step:
-    """One step. Its body must not await: the lock is held, and it is a thread's, not a task's."""
+class MemoryStep:
+    """One step under the store's lock. Its body must not await, since the lock is a thread's, not a task's."""
 
-    def __init__(self, store: Store) -> None:
-        """For one `async with`."""
+    def __init__(self, store: MemoryDatabase) -> None:
+        """Take the store, for one `async with`."""
         self._store = store
 
     async def __aenter__(self) -> float:

@@ -1,8 +1,8 @@
-"""What the in-memory broker can do, in its two shapes.
+"""The traits of the in-memory broker, in its two shapes.
 
 Exact: it settles exactly once, as SQLite and Redis do. Not exact: it knows neither results nor keys nor
 what waits, as a cloud queue does, so that the worker must claim, seal and send the hand-offs itself. Tests may
-also set the limits of `CHANGEABLE`, to stand for a smaller broker; the broker then keeps to them.
+also set the limits of `CHANGEABLE`, to imitate a smaller broker; the broker then keeps to them.
 """
 
 import msgspec
@@ -10,6 +10,7 @@ import msgspec
 from tenure.broker import EVERY_STATE, BrokerTraits
 from tenure.errors import BadSetting
 from tenure.message import MAX_PRIORITY, Message, MessageState
+from tenure.rules.rotation import FAIRNESS
 
 TRAITS = BrokerTraits(
     min_lease_seconds=0.05,
@@ -24,7 +25,7 @@ TRAITS = BrokerTraits(
     unique_at_send=True,
     lease_per_message=True,
     priority_levels=MAX_PRIORITY + 1,
-    fairness=10,
+    fairness=FAIRNESS,
     native_expiry=False,
     browsable=EVERY_STATE,
     depth_is_exact=True,
@@ -34,7 +35,7 @@ TRAITS = BrokerTraits(
 CHANGEABLE = frozenset({
     "min_lease_seconds", "max_lease_seconds", "max_hold_seconds", "body_limit", "batch_limit",
     "max_delay_seconds", "lease_per_message", "priority_levels", "roster_seconds", "fairness",
-    "lease_byte_limit",
+    "lease_byte_limit", "snapshot_seconds",
 })  # fmt: skip
 
 
@@ -47,7 +48,7 @@ def shaped(*, exact: bool, changes: dict[str, float | None]) -> BrokerTraits:
         raise BadSetting(msg)
     browsable = EVERY_STATE if exact else EVERY_STATE - {MessageState.COMPLETED}
     traits = msgspec.structs.replace(
-        TRAITS, settles_exactly_once=exact, keys_at_send=exact, unique_at_send=exact, browsable=browsable
+        TRAITS, settles_exactly_once=exact, erases=exact, keys_at_send=exact, unique_at_send=exact, browsable=browsable
     )
     return msgspec.structs.replace(traits, **changes)
 

@@ -1,89 +1,28 @@
-"""Waiting: sleepers on any thread's event loop, woken when something moves in their queues.
+"""Waiting until something can be leased, or an event is appended.
 
-Also the pause until the next delayed message is due. Before: a worker found nothing to lease. After: it asks
-again.
+Before: a worker found nothing to lease. After: it asks again. Who is woken by what is in `sleepers.py`.
 """
 
 import asyncio
-from collections.abc import Collection, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
 
-from tenure.rules.queue_pattern import has_pattern, matches, served_of
-
-if TYPE_CHECKING:
-    from tenure.adapters.memory.store import Store
-
-#: A timer may fire a hair before its time; what is due within a microsecond is due.
-EARLY = 1e-6
+from tenure.adapters.memory import limiting
+from tenure.adapters.memory.sleepers import EARLY, Sleeper
+from tenure.adapters.memory.store import MemoryDatabase
+from tenure.limit import Limit
+from tenure.rules.queue_pattern import has_pattern, served_of
 
 
-class Sleeper:
-    """One waiting call, on one loop."""
-
-    def __init__(self, queues: Sequence[str] = (), excluded: Sequence[str] = ()) -> None:
-        """Belongs to the loop that makes it. `queues`: names and patterns."""
-        self.queues = tuple(queue for queue in queues if queue not in excluded)
-        self.excluded = frozenset(excluded)
-        self.has_pattern = has_pattern(queues)
-        self.loop = asyncio.get_running_loop()
-        self.woken: asyncio.Future[None] = self.loop.create_future()
-
-    def wake(self) -> None:
-        """From any thread. A loop that was closed with a sleeper in it has nobody left to wake."""
-        if not self.loop.is_closed():
-            self.loop.call_soon_threadsafe(self._set)
-
-    def _set(self) -> None:
-        if not self.woken.done():
-            self.woken.set_result(None)
-
-
-class Sleepers:
-    """Who waits for which queue. Used under the store's lock."""
-
-    def __init__(self) -> None:
-        """Nobody waits yet."""
-        #: Dicts, because they keep the order in which sleepers came: a run in virtual time is the same every time.
-        self._by_queue: dict[str, dict[Sleeper, None]] = {}
-        #: Those with patterns: each queue that stirs is compared with them, also one that is new.
-        self._by_pattern: dict[Sleeper, None] = {}
-
-    def add(self, sleeper: Sleeper) -> None:
-        """Wake it when one of its queues stirs."""
-        if sleeper.has_pattern:
-            self._by_pattern[sleeper] = None
-            return
-        for queue in sleeper.queues:
-            self._by_queue.setdefault(queue, {})[sleeper] = None
-
-    def discard(self, sleeper: Sleeper) -> None:
-        """It no longer waits."""
-        self._by_pattern.pop(sleeper, None)
-        for queue in sleeper.queues:
-            sleepers = self._by_queue.get(queue, {})
-            sleepers.pop(sleeper, None)
-            if not sleepers:
-                self._by_queue.pop(queue, None)
-
-    def wake(self, queues: Collection[str]) -> None:
-        """Wake everybody who waits for one of `queues`, once."""
-        woken = {sleeper: None for queue in queues for sleeper in self._by_queue.get(queue, ())}
-        for sleeper in self._by_pattern:
-            if any(matches(queue, sleeper.queues, sleeper.excluded) for queue in queues):
-                woken[sleeper] = None
-        for sleeper in woken:
-            self.discard(sleeper)
-            sleeper.wake()
-
-
-async def wait(store: "Store", queues: Sequence[str], seconds: float, excluded: Sequence[str]) -> None:
+async def wait(
+    store: MemoryDatabase, queues: Sequence[str], seconds: float, excluded: Sequence[str], limits: Mapping[str, Limit]
+) -> None:
     """Return at once if something can be leased; else when something moves, falls due, or after `seconds`."""
     async with store.step() as now:
         if has_pattern(queues):
-            lines = [store.busy[queue] for queue in served_of(store.busy, queues, excluded)]
+            names = served_of(store.busy, queues, excluded)
         else:
-            lines = [store.busy[queue] for queue in queues if queue in store.busy and queue not in excluded]
-        pause = min([seconds, *(line.seconds_until_ready(now) for line in lines)])
+            names = [queue for queue in queues if queue in store.busy and queue not in excluded]
+        pause = min([seconds, *(_until_leasable(store, queue, limits.get(queue), now) for queue in names)])
         if pause <= EARLY:
             return
         sleeper = Sleeper(queues, excluded)
@@ -95,7 +34,13 @@ async def wait(store: "Store", queues: Sequence[str], seconds: float, excluded: 
             store.sleepers.discard(sleeper)
 
 
-async def wait_for_event(store: "Store", after: int, seconds: float) -> None:
+def _until_leasable(store: MemoryDatabase, queue: str, limit: Limit | None, now: float) -> float:
+    """Seconds until something is ready and its limit allows a lease. Infinite: that is not known."""
+    ready_in = store.busy[queue].seconds_until_ready(now)
+    return ready_in if limit is None else max(ready_in, limiting.open_in(store, queue, limit, now))
+
+
+async def wait_for_event(store: MemoryDatabase, after: int, seconds: float) -> None:
     """Return at once if there is an event behind place `after`; else when one is appended, or after `seconds`."""
     async with store.step():
         if store.last_event > after:

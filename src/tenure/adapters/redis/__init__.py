@@ -5,17 +5,17 @@ Used by `assembly.py`.
 """
 
 from tenure.adapters.redis.broker import RedisBroker
-from tenure.adapters.redis.options import Options, read_options
+from tenure.adapters.redis.options import RedisOptions, read_options
 from tenure.adapters.redis.state import RedisState
-from tenure.adapters.redis.store import Store
+from tenure.adapters.redis.store import RedisStore
 from tenure.clock import SYSTEM_CLOCK, Clock
 
-__all__ = ["Options", "RedisBroker", "RedisState", "connect", "read_options"]
+__all__ = ["RedisBroker", "RedisOptions", "RedisState", "connect", "read_options"]
 
 
 def connect(
-    options: Options, *, clock: Clock = SYSTEM_CLOCK, must_exist: bool = False
+    options: RedisOptions, *, clock: Clock = SYSTEM_CLOCK, must_exist: bool = False
 ) -> tuple[RedisBroker, RedisState]:
-    """Broker and state over the server that `options` name. `must_exist`: nobody has used the prefix? Do not open."""
-    store = Store(options, clock, must_exist=must_exist)
+    """Broker and state over the server that `options` name. `must_exist`: do not open an unused prefix."""
+    store = RedisStore(options, clock, must_exist=must_exist)
     return RedisBroker(store), RedisState(store)

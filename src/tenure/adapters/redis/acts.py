@@ -5,9 +5,9 @@ from collections.abc import Sequence
 import msgspec
 
 from tenure.act import Act, StoredAct
-from tenure.adapters.redis import strange
+from tenure.adapters.redis import foreign_keys
 from tenure.adapters.redis.script import ACTS
-from tenure.adapters.redis.store import Store
+from tenure.adapters.redis.store import RedisStore
 
 #: Acts in one exchange.
 _PIECE = 100
@@ -17,13 +17,13 @@ _act = msgspec.json.Decoder(Act)
 
 
 class RedisActLog:
-    """Acts in the store."""
+    """The audit log in Redis."""
 
-    def __init__(self, store: Store) -> None:
-        """Stand on `store`."""
+    def __init__(self, store: RedisStore) -> None:
+        """Take the store."""
         self._store = store
         self._key = f"{store.names.common}acts"
-        #: Acts of which nobody knows whether they were kept.
+        #: Acts that may or may not have been kept.
         self._unsure: list[bytes] = []
 
     async def record(self, acts: Sequence[Act]) -> None:
@@ -43,7 +43,7 @@ class RedisActLog:
         while len(found) < limit:
             members = await self._store.command(
                 "ZREVRANGEBYSCORE", self._key, high, "-inf", "LIMIT", skip, max(_PIECE, limit)
-            )  # fmt: skip
+            )
             found += [act for member in members if (act := _read(member)) is not None]
             skip += len(members)
             if len(members) < max(_PIECE, limit):
@@ -61,7 +61,7 @@ class RedisActLog:
                 act = _read(member)
                 if act is not None and act.act.at >= horizon:
                     break
-                old.append(member)  # what is none of ours goes as well
+                old.append(member)  # foreign values go as well
             if old:
                 count += await self._store.command("ZREM", self._key, *old)
             if len(old) < _PIECE:
@@ -69,10 +69,10 @@ class RedisActLog:
 
 
 def _read(member: bytes) -> StoredAct | None:
-    """None: it is no act."""
+    """Decode an act. None: the value is not an act."""
     place, _, raw = member.partition(b":")
     if not place.isdigit():
-        strange.tell("acts", member)
+        foreign_keys.tell("acts", member)
         return None
-    act = strange.read(_act, raw, "acts")
+    act = foreign_keys.read(_act, raw, "acts")
     return None if act is None else StoredAct(int(place), act)

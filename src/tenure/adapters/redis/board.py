@@ -1,4 +1,4 @@
-"""The board: what operators and schedules tell every worker, and whose turn it is.
+"""The board: notices of operators and schedules for every worker, and whose turn it is.
 
 Every worker reads it once a second: four commands in one exchange. How many leased messages were cancelled, and the
 ids of the last ones, are noted in the step that cancels (`lua/cancel.lua`).
@@ -8,9 +8,9 @@ from typing import Any
 
 import msgspec
 
-from tenure.adapters.redis import strange
+from tenure.adapters.redis import foreign_keys
 from tenure.adapters.redis.script import BOARD, POST, TURN
-from tenure.adapters.redis.store import Store, micros
+from tenure.adapters.redis.store import RedisStore, micros
 from tenure.notice import MOST_POSTS, Notices, Pause, Post, PostKind, Tick
 from tenure.rules.post_row import PostRow, posts_of, row_of
 from tenure.rules.storable import can_be_posted, check_post, check_room
@@ -28,8 +28,8 @@ def _cancels_at(place: str) -> list[tuple[str, ...]]:
 class RedisBoard:
     """Pauses, posts, ticks and turns in the store."""
 
-    def __init__(self, store: Store) -> None:
-        """Stand on `store`."""
+    def __init__(self, store: RedisStore) -> None:
+        """Take the store."""
         self._store = store
         self._common = store.names.common
 
@@ -39,16 +39,16 @@ class RedisBoard:
         commands = [*_cancels_at(self._common), *hashes]
         count, ids, pauses, posts = await self._store.commands_and_time(self._common, commands)
         cancels = [(count, ids)] if not self._store.link.is_cluster else await self._cancels_of_queues()
-        read = (strange.read(_pause, raw, "pauses") for raw in pauses)
+        read = (foreign_keys.read(_pause, raw, "pauses") for raw in pauses)
         return Notices(
             tuple(sorted((pause for pause in read if pause), key=lambda pause: pause.queue)),
-            sum(strange.count(count, "cancels") for count, _ in cancels),
+            sum(foreign_keys.count(count, "cancels") for count, _ in cancels),
             tuple(bytes(id).decode("utf-8", "replace") for _, ids in cancels for id in ids),
             posts_of(filter(None, map(_read_post, posts)), self._store.wall.now()),
         )
 
     async def _cancels_of_queues(self) -> list[tuple[Any, Any]]:
-        """In a cluster each queue counts for itself, in its own slot."""
+        """Read the cancels of each queue: in a cluster each queue counts for itself, in its own slot."""
         store = self._store
         places = [store.names.beside(queue) for queue in await store.queues()]
         return [tuple(await store.commands_at(place, _cancels_at(place))) for place in places]
@@ -62,7 +62,7 @@ class RedisBoard:
         return bool(await self._store.command("HDEL", f"{self._common}pauses", queue))
 
     async def post(self, post: Post) -> bool:
-        """Tell every worker something, and drop posts whose time is over."""
+        """Post a notice for every worker, and drop expired ones."""
         check_post(post)
         row = row_of(post)
         text = _ends(row.until) + b"|" + _encode(row)
@@ -72,7 +72,7 @@ class RedisBoard:
         return told > 0
 
     async def withdraw(self, kind: PostKind, name: str) -> bool:
-        """Take a post down."""
+        """Remove a post."""
         return can_be_posted(name) and await self._run_post(kind, name) > 0
 
     async def _run_post(self, kind: PostKind, name: str, *words: object) -> int:
@@ -85,7 +85,7 @@ class RedisBoard:
     async def ticks(self) -> list[Tick]:
         """The newest tick of every schedule, by name."""
         raws = await self._store.command("HVALS", f"{self._common}ticks")
-        read = (strange.read(_tick, raw, "ticks") for raw in raws)
+        read = (foreign_keys.read(_tick, raw, "ticks") for raw in raws)
         return sorted((tick for tick in read if tick), key=lambda tick: tick.schedule)
 
     async def forget(self, schedule: str) -> bool:
@@ -93,18 +93,18 @@ class RedisBoard:
         return bool(await self._store.run(BOARD, (), schedule))
 
     async def take_turn(self, name: str, token: str, seconds: float) -> bool:
-        """Whose turn it is."""
+        """Take or renew the turn called `name`. False: another process has it."""
         return bool(await self._store.run(TURN, (), name, token, micros(seconds)))
 
 
 def _read_post(raw: bytes) -> PostRow | None:
-    """None: it is no post."""
+    """Decode a post. None: the value is not a post."""
     ends, _, text = raw.partition(b"|")
-    row: PostRow | None = strange.read(_post, text, "posts")
+    row: PostRow | None = foreign_keys.read(_post, text, "posts")
     # As `lua/post.lua` reads it; what both do not read alike could not be withdrawn.
     if row is None or ends == _ends(row.until):
         return row
-    strange.tell("posts", raw)
+    foreign_keys.tell("posts", raw)
     return None
 
 

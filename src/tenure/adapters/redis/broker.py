@@ -1,22 +1,25 @@
-"""The broker on Redis: a thin face over the store and the acts."""
+"""The broker on Redis: passes each verb to the module that implements it."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import msgspec
 
-from tenure.adapters.redis import browsing, depths, lease_list, operating, sending, settling
+from tenure.adapters.redis import announcing, browsing, depths, erasing, lease_list, operating, sending, settling
 from tenure.adapters.redis.forgetting import forget
-from tenure.adapters.redis.lending import Lending
-from tenure.adapters.redis.outbox import Outbox
-from tenure.adapters.redis.returning import Returning
-from tenure.adapters.redis.store import Store
-from tenure.adapters.redis.waiting import Waiting
+from tenure.adapters.redis.lending import RedisLeases
+from tenure.adapters.redis.outbox import HandOffOutbox
+from tenure.adapters.redis.returning import RedisReturns
+from tenure.adapters.redis.store import RedisStore
+from tenure.adapters.redis.waiting import WaitingWorkers
+from tenure.announcement import READ_LIMIT, Announcement
 from tenure.broker import (
     EVERY_STATE,
     MOST_LEASES,
     RETIRE_BATCH,
     BrokerTraits,
     Depth,
+    Erased,
+    Promoted,
     Refused,
     Sent,
     SweepRequest,
@@ -24,8 +27,10 @@ from tenure.broker import (
 )
 from tenure.finding import Finding
 from tenure.lease import Lease, LeaseRequest, LeaseState
+from tenure.limit import NO_LIMITS, Limit
 from tenure.message import MAX_PRIORITY, MessageState, Outgoing
 from tenure.query import Leases, Page, Query
+from tenure.rules.rotation import FAIRNESS
 from tenure.rules.skew import find_skew
 from tenure.settlement import Ack, DeadLetter, GiveBack, Nack, Outcome, Settlement
 from tenure.verdict import Reason
@@ -36,7 +41,7 @@ _DAY = 86_400.0
 class RedisBroker:
     """Lends messages from a server, to any number of machines."""
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: RedisStore) -> None:
         """Stand on `store`, which the state may share."""
         self._store = store
         limit = store.options.body_limit
@@ -51,23 +56,24 @@ class RedisBroker:
             settles_exactly_once=True,
             keys_at_send=True,
             unique_at_send=True,
-            # A queue's script reaches the keys of its own queue: another may lie on another server.
+            # A queue's script reaches the keys of its own queue: another may be on another server.
             ids_across_queues=False,
             lease_per_message=True,
             priority_levels=MAX_PRIORITY + 1,
-            fairness=10,  # FAIRNESS in lua/lease.lua
+            fairness=FAIRNESS,  # as in lua/lease.lua
             native_expiry=False,
             browsable=EVERY_STATE,
             depth_is_exact=True,
         )
-        self._outbox = Outbox(store, limit)
-        self._lending = Lending(store, self._traits)
-        self._waiting = Waiting(store, self._lending.listing)
-        self._returning = Returning(store, self._outbox)
+        self._outbox = HandOffOutbox(store, limit)
+        self._lending = RedisLeases(store, self._traits)
+        self._limiting = self._lending.limiting
+        self._waiting = WaitingWorkers(store, self._lending.listing, self._limiting)
+        self._returning = RedisReturns(store, self._outbox)
 
     @property
     def traits(self) -> BrokerTraits:
-        """What Redis can and cannot do."""
+        """The capabilities of Redis."""
         return self._traits
 
     async def open(self) -> None:
@@ -83,7 +89,7 @@ class RedisBroker:
         return RedisBroker(self._store.twin())
 
     async def check(self, queues: Sequence[str]) -> list[Finding]:  # noqa: ARG002 - of the contract
-        """What is wrong with the server, which has all queues, and with our clock."""
+        """Findings about the server, which has all queues, and about our clock."""
         store = self._store
         return [*store.findings, *find_skew(store.options.place, own=store.clock.wall(), store=store.wall.now())]
 
@@ -103,9 +109,15 @@ class RedisBroker:
         """Lend up to `want` messages."""
         return await self._lending.lease(request)
 
-    async def wait(self, queues: Sequence[str], seconds: float, excluded: Sequence[str] = ()) -> None:
+    async def wait(
+        self,
+        queues: Sequence[str],
+        seconds: float,
+        excluded: Sequence[str] = (),
+        limits: Mapping[str, Limit] = NO_LIMITS,
+    ) -> None:
         """Return when something may have become leasable, or after `seconds`."""
-        await self._waiting.wait(queues, seconds, excluded)
+        await self._waiting.wait(queues, seconds, excluded, limits)
 
     async def touch(self, leases: Sequence[Lease]) -> list[Lease]:
         """Move the deadlines of what is still held."""
@@ -120,38 +132,58 @@ class RedisBroker:
 
     async def ack(self, batch: Sequence[Ack]) -> list[Settlement]:
         """Done: result and hand-offs commit with it."""
-        return _settlements(await settling.ack(self._store, self._outbox, batch, self._traits.body_limit))
+        outcomes = await settling.ack(self._store, self._outbox, batch, self._traits.body_limit)
+        await self._limiting.ended(batch, outcomes)
+        return _settlements(outcomes)
 
     async def nack(self, batch: Sequence[Nack]) -> list[Settlement]:
         """Failed: counted, and lent again after a delay."""
-        return _settlements(await settling.nack(self._store, batch))
+        outcomes = await settling.nack(self._store, batch)
+        await self._limiting.ended(batch, outcomes)
+        return _settlements(outcomes)
 
     async def give_back(self, batch: Sequence[GiveBack]) -> list[Settlement]:
-        """Not run: lent again after a delay."""
-        return _settlements(await settling.give_back(self._store, batch))
+        """Return messages that were not run; they can be leased again after a delay."""
+        outcomes = await settling.give_back(self._store, batch)
+        await self._limiting.ended(batch, outcomes, returns_tokens=True)
+        return _settlements(outcomes)
 
     async def dead_letter(self, batch: Sequence[DeadLetter]) -> list[Settlement]:
         """Put aside, with raw bytes, counters and reason."""
-        return _settlements(await settling.dead_letter(self._store, batch))
+        outcomes = await settling.dead_letter(self._store, batch)
+        await self._limiting.ended(batch, outcomes)
+        return _settlements(outcomes)
 
     async def redrive(self, ids: Sequence[str], queue: str | None = None) -> list[str]:
         """Send dead letters back to their queue."""
         return await operating.redrive(self._store, ids, queue)
 
     async def delete(self, ids: Sequence[str], queue: str | None = None) -> list[str]:
-        """Remove messages that nobody holds."""
+        """Remove messages that are not leased."""
         return await operating.delete(self._store, ids, queue)
 
     async def cancel(self, ids: Sequence[str], queue: str | None = None) -> list[MessageState | None]:
         """Take messages back, also from those who run them."""
         return await operating.cancel(self._store, ids, queue)
 
+    async def promote(self, ids: Sequence[str], queue: str | None = None) -> list[Promoted]:
+        """Make delayed messages ready now."""
+        return await operating.promote(self._store, ids, queue)
+
+    async def announcements(self, after: str = "", limit: int = READ_LIMIT) -> list[Announcement]:
+        """Return the next endings that wait to be announced."""
+        return await announcing.announcements(self._store, after, limit)
+
+    async def announced(self, batch: Sequence[Announcement]) -> None:
+        """Forget these announcements, and results that only they needed."""
+        await announcing.announced(self._store, batch)
+
     async def sweep(self, request: SweepRequest) -> Swept:
         """Return overdue leases, and forget what is long finished."""
         return await self._returning.sweep(request)
 
     async def held(self, owner: str, request_id: str | None = None) -> list[Lease]:
-        """What `owner` holds."""
+        """Return the leases that `owner` holds."""
         return await self._lending.held(owner, request_id)
 
     async def retire(self, owner: str, *, crashed: bool, limit: int = RETIRE_BATCH) -> Swept:
@@ -163,7 +195,7 @@ class RedisBroker:
         return await lease_list.find(self._store, id, owner, fence, queue)
 
     async def leases(self, queues: Sequence[str] | None = None, *, limit: int = MOST_LEASES) -> Leases:
-        """What is held now, soonest deadline first."""
+        """The current leases, soonest deadline first."""
         return await lease_list.leases(self._store, queues, limit)
 
     async def browse(self, query: Query) -> Page:
@@ -178,8 +210,12 @@ class RedisBroker:
         """Take a queue off the list if nothing is in it."""
         return await forget(self._store, queue)
 
+    async def erase(self, queue: str, after: str = "") -> Erased:
+        """Remove what is kept of messages of a queue that have ended."""
+        return await erasing.erase(self._store, queue, after)
+
     async def depth(self, queues: Sequence[str] | None = None) -> list[Depth]:
-        """How much lies in each queue, exactly."""
+        """Count the messages of each queue, exactly."""
         return await depths.depth(self._store, queues)
 
 

@@ -1,8 +1,8 @@
-"""The way to the server that has the slot of a key, in a cluster.
+"""Finds the server that has the slot of a key, in a cluster.
 
-A slot that has moved is followed: nothing was done. One that is on its way to another server is not (ASK): scripts are
-given the prefix of a queue, so a server cannot tell which of their keys have left, and a script would find a part of
-them. Its queues are away until it has arrived, and then everything is there.
+A slot that has moved is followed, because nothing was done. A slot that is on its way to another server (ASK) is not:
+scripts are given the prefix of a queue, so a server cannot tell which of their keys have left, and a script would see
+only a part of them. Its queues are away until the slot has arrived.
 """
 
 from collections.abc import Iterable
@@ -12,30 +12,30 @@ from redis.crc import key_slot
 from redis.exceptions import MovedError
 
 from tenure.adapters.redis import faults
-from tenure.adapters.redis.confirming import Confirmation
 from tenure.adapters.redis.connecting import Address
-from tenure.adapters.redis.line import Command
-from tenure.adapters.redis.link import Link
-from tenure.adapters.redis.options import Options
+from tenure.adapters.redis.connection_pool import Command
+from tenure.adapters.redis.options import RedisOptions
+from tenure.adapters.redis.replication import Replication
+from tenure.adapters.redis.topology import Topology
 from tenure.errors import BrokerUnavailable
 
 #: How often a request follows its slot to another server.
 _MOVES = 5
 
 
-class ClusterLink(Link):
+class ClusterLink(Topology):
     """The way to the server that has the slot of a key."""
 
     is_cluster = True
 
-    def __init__(self, options: Options) -> None:
+    def __init__(self, options: RedisOptions) -> None:
         """Ask for the map of slots when it is first needed."""
         super().__init__(options)
         #: First and last slot, and who has them.
         self._slots: list[tuple[int, int, Address]] = []
 
     async def address_of(self, key: str) -> Address:
-        """By the map, which is asked for again when a server says that it is out of date."""
+        """Find the server of a key by the map, which is read again when a server says that it is out of date."""
         if not self._slots:
             await self._read_map()
         slot = key_slot(key.encode())
@@ -46,7 +46,7 @@ class ClusterLink(Link):
         raise faults.away(self.options.place, faults.NoMaster(slot), sent=False)
 
     async def publish_everywhere(self, channel: str) -> int:
-        """On every server that has a slot."""
+        """Publish on every server that has a slot."""
         masters = {address for _, _, address in self._slots}
         for address in masters:
             await self._line(address).exchange([("PUBLISH", channel, "")])
@@ -75,7 +75,7 @@ class ClusterLink(Link):
         await super().drop()
 
     async def _ask_all(
-        self, commands: Iterable[tuple[str, Command]], confirmation: Confirmation | None = None
+        self, commands: Iterable[tuple[str, Command]], confirmation: Replication | None = None
     ) -> list[Any]:
         commands = list(commands)
         by_server: dict[Address, list[int]] = {}
@@ -99,7 +99,7 @@ class ClusterLink(Link):
         return answers
 
     async def _follow(
-        self, asked: Address, command: tuple[str, Command], answer: Any, confirmation: Confirmation | None
+        self, asked: Address, command: tuple[str, Command], answer: Any, confirmation: Replication | None
     ) -> Any:
         """A slot that has moved: nothing was done, so ask where it is."""
         for _ in range(_MOVES):

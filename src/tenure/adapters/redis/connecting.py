@@ -1,6 +1,6 @@
-"""Connections as Tenure wants them: with TLS where asked for, and never repeating anything by themselves.
+"""Opens connections: with TLS where asked for, and without the client's own retries.
 
-Used by `link.py` for every kind of server, and by `store.py` for the one on which it listens.
+Used by `topology.py` for every kind of server, and by `store.py` for the server to which it subscribes.
 """
 
 import socket
@@ -10,17 +10,17 @@ from redis.asyncio.connection import Connection, SSLConnection
 from redis.asyncio.retry import Retry
 from redis.backoff import NoBackoff
 
-from tenure.adapters.redis.options import Options
+from tenure.adapters.redis.options import RedisOptions
 
 Address = tuple[str, int]
 
 #: A line on which nothing is said must not be closed by what lies between, nor outlive the other machine: it is asked
-#: after so many seconds, every so many, given up after so many questions.
+#: after this many seconds, every this many, given up after this many questions.
 _ASKED = {"TCP_KEEPIDLE": 20, "TCP_KEEPINTVL": 5, "TCP_KEEPCNT": 3}
 _KEEPALIVE = {getattr(socket, name): value for name, value in _ASKED.items() if hasattr(socket, name)}
 
 
-def connection_to(options: Options, address: Address) -> Connection:
+def connection_to(options: RedisOptions, address: Address) -> Connection:
     """A connection that never repeats anything by itself."""
     fields: dict[str, Any] = {
         "host": address[0], "port": address[1], "db": options.db, "username": options.username,
@@ -32,8 +32,8 @@ def connection_to(options: Options, address: Address) -> Connection:
     return SSLConnection(**fields, **tls(options)) if options.tls else Connection(**fields)
 
 
-def tls(options: Options) -> dict[str, Any]:
-    """The server must be vouched for, and be who it is called, unless somebody said otherwise."""
+def tls(options: RedisOptions) -> dict[str, Any]:
+    """Check the server's certificate and its name, unless `verify=no`."""
     return {
         "ssl_ca_certs": options.ca_file, "ssl_certfile": options.cert_file, "ssl_keyfile": options.key_file,
         "ssl_cert_reqs": "required" if options.verify else "none", "ssl_check_hostname": options.verify,
@@ -41,5 +41,5 @@ def tls(options: Options) -> dict[str, Any]:
 
 
 def no_retry() -> Retry:
-    """What was sent twice could be done twice: that is decided above."""
+    """Never repeats a request, which could then be done twice: the caller decides."""
     return Retry(NoBackoff(), 0)

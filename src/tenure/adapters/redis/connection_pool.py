@@ -1,8 +1,8 @@
-"""A line: the connections to one server, borrowed for one exchange at a time.
+"""The connections to one server, borrowed for one exchange at a time.
 
-redis-py speaks the protocol, and hiredis writes the requests, which is most of the work of a large one. How a request
-is repeated is decided above (`link.py`), because a script that was sent twice could run twice. Whatever goes wrong in
-the middle of an exchange closes that connection: an answer that nobody waited for must not meet the next request.
+redis-py speaks the protocol, and hiredis writes the requests, which is most of the work of a large one. `topology.py`
+decides whether a request is repeated, because a script that was sent twice could run twice. Any failure in the middle
+of an exchange closes that connection: an unread answer must not be read as the answer to the next request.
 """
 
 import asyncio
@@ -20,11 +20,11 @@ Command = Sequence[Any]
 
 #: A connection that lay idle for so long is looked at before it is used: the server may have closed it.
 _STALE_SECONDS = 1.0
-#: More than so many are closed when they are given back.
+#: More than this many are closed when they are given back.
 _IDLE_CONNECTIONS = 8
 
 
-class Line:
+class ConnectionPool:
     """Connections to one server."""
 
     def __init__(self, make: Callable[[], Connection], place: str, timeout_seconds: float) -> None:
@@ -75,7 +75,7 @@ class Line:
             await _close(connection)
 
     async def close(self) -> None:
-        """Let go of all that are idle."""
+        """Close all idle connections."""
         await self.drop()
 
     async def _connected(self) -> Connection:
@@ -109,7 +109,7 @@ async def _answer(connection: Connection) -> Any:
 
 
 async def _is_fresh(connection: Connection) -> bool:
-    """Nothing lies there to be read, not even the end of it."""
+    """There is nothing to read, not even the end of the connection."""
     try:
         look = getattr(connection, "can_read", None) or connection.can_read_destructive
         return not await look()

@@ -1,7 +1,7 @@
-"""Every error of Redis and of the way to it, said in Tenure's words.
+"""Translates errors of Redis, and of connections to it, into Tenure's errors.
 
-The only place that knows Redis's error codes. Each sentence says what happened to the messages and what to do. Used by
-`link.py`, `listening.py` and `store.py`.
+The only module that knows Redis's error codes. Each sentence says what happened to the messages and what to do. Used by
+`topology.py`, `subscriber.py` and `store.py`.
 """
 
 import asyncio
@@ -16,6 +16,8 @@ from tenure.errors import (
     BrokerError,
     BrokerUnavailable,
     ConfigurationError,
+    LoginRefused,
+    PermissionMissing,
     StoreForeign,
     StoreMissing,
     StoreUnwritable,
@@ -24,7 +26,7 @@ from tenure.errors import (
 
 #: The server is there and cannot take the request now; nothing was done. What people can do about it.
 _PASSING = {
-    "READONLY": "it is a replica now; the master is looked for again",
+    "READONLY": "it is a replica now; looking for the master",
     "LOADING": "it is still loading its data",
     "NOREPLICAS": "too few replicas are connected (min-replicas-to-write)",
     "OOM": "it has no memory left (maxmemory); add some, or let workers catch up",
@@ -33,8 +35,8 @@ _PASSING = {
     "TRYAGAIN": "the slot is on its way to another node",
     "ASK": "the slot is on its way to another node",
     "MASTERDOWN": "the link to its master is down",
-    "BUSY": "somebody's script holds it up",
-    "UNKILLABLE": "somebody's script holds it up",
+    "BUSY": "another client's script blocks it",
+    "UNKILLABLE": "another client's script blocks it",
     "FAILOVER": "it is handing over to a replica",
 }
 #: Those of them that mean: this is no longer the server that takes writes, whatever its name leads to now.
@@ -47,11 +49,11 @@ _CLASSES = (
     (exceptions.ClusterDownError, "CLUSTERDOWN"), (exceptions.TryAgainError, "TRYAGAIN"),
     (exceptions.AskError, "ASK"), (exceptions.NoPermissionError, "NOPERM"),
 )  # fmt: skip
-#: A script's own trouble, as Redis 6.2 tells it: the code stands in the middle.
+#: An error of a script, as Redis 6.2 reports it: the code stands in the middle.
 _INNER = re.compile(r": -([A-Z]+) ")
 #: What a script may not do; the words are those of 6.2, 7 and Valkey.
 _DENIED = ("acl failure in script", "the user executing the script can't")
-#: Said by a node of a cluster to somebody who takes it for the only server; and by one that is none.
+#: Answers of a cluster's node to a client for a single server, and of a single server to a cluster's client.
 _CLUSTER = frozenset({"MOVED", "CROSSSLOT"})
 _NO_CLUSTER = "cluster support disabled"
 _LOGIN = ("NOAUTH", "WRONGPASS", "invalid username-password", "invalid password", "without any password configured")
@@ -66,23 +68,11 @@ class Wandering(Exception):
 
 
 class NoMaster(Exception):
-    """A slot that nobody has."""
+    """A slot that no server has."""
 
     def __init__(self, slot: int) -> None:
-        """Say which."""
+        """Take the slot without a master."""
         super().__init__(f"no server has slot {slot}")
-
-
-class LoginRefused(ConfigurationError):
-    """User name or password are wrong, or one is needed."""
-
-    code = "login_refused"
-
-
-class PermissionMissing(ConfigurationError):
-    """The user may not run a command, or not touch a key, that Tenure needs."""
-
-    code = "permission_missing"
 
 
 class NotRedis(BrokerUnavailable):
@@ -92,13 +82,13 @@ class NotRedis(BrokerUnavailable):
 
 
 class TLSFailed(BrokerUnavailable):
-    """No connection by TLS: nobody vouches for the server, or it wants none."""
+    """The TLS connection failed: the certificate is not trusted, or the server does not use TLS."""
 
     code = "tls_failed"
 
 
 class NotReplicated(BrokerUnavailable):
-    """It was carried out, but no replica confirmed it; see `options.py`."""
+    """The write was carried out, but no replica confirmed it; see `options.py`."""
 
     code = "not_replicated"
 
@@ -110,7 +100,7 @@ class ServerTooOld(ConfigurationError):
 
 
 def code_of(error: BaseException) -> str:
-    """Redis's own word for what is wrong; empty if there is none."""
+    """Redis's own code for the error; empty if there is none."""
     if isinstance(error, exceptions.MovedError):
         return "MOVED"
     for kind, code in _CLASSES:
@@ -131,7 +121,7 @@ def is_other_role(error: object) -> bool:
 
 
 def translate(error: BaseException, place: str, *, sent: bool) -> TenureError:  # noqa: PLR0911 - a table of them
-    """What to raise instead of `error`. `sent`: the request may have reached the server."""
+    """Translate an error of redis-py. `sent`: the request may have reached the server."""
     text, code = str(error), code_of(error)
     if isinstance(error, exceptions.AuthenticationError | exceptions.AuthorizationError) or _is_login(error):
         return LoginRefused(
@@ -139,7 +129,7 @@ def translate(error: BaseException, place: str, *, sent: bool) -> TenureError:  
         )
     if code == "NOPERM":
         # A script that is stopped in its middle leaves what it has done.
-        what = "perhaps a part of it was done" if _is_inner(text) else "nothing was written"
+        what = "a part of it may have been done" if _is_inner(text) else "nothing was written"
         return PermissionMissing(
             f"{place} does not let this user do what Tenure needs ({text}); {what}. Allow it: "
             "+@all -@admin -@dangerous +info on the keys of the prefix, and its channels"
@@ -147,7 +137,7 @@ def translate(error: BaseException, place: str, *, sent: bool) -> TenureError:  
     if code in _CLUSTER:
         return BadURL(f"{place} is a node of a cluster ({text}); nothing was written. Write redis+cluster:// instead")
     if _NO_CLUSTER in text:
-        return BadURL(f"{place} is none ({text}); nothing was written. Write redis:// instead")
+        return BadURL(f"{place} is not a cluster ({text}); nothing was written. Write redis:// instead")
     if code in _PASSING:
         return BrokerUnavailable(f"{place} cannot take this now: {_PASSING[code]} ({text}); nothing was written")
     if is_foreign(error):
@@ -159,7 +149,7 @@ def translate(error: BaseException, place: str, *, sent: bool) -> TenureError:  
         return BrokerError(f"{place} refused the request: {text}; nothing was written")
     if isinstance(error, exceptions.InvalidResponse):
         return NotRedis(
-            f"{place}: what answers there does not speak as Redis does ({text}); {_told(sent)}. Check host and "
+            f"{place}: the server there does not speak the Redis protocol ({text}); {_told(sent)}. Check host and "
             "port, and whether it wants TLS (rediss://)",
             outcome_unknown=sent,
         )
@@ -167,7 +157,7 @@ def translate(error: BaseException, place: str, *, sent: bool) -> TenureError:  
     if trouble:
         return TLSFailed(
             f"{place}: no connection by TLS ({trouble}); {_told(sent)}. Check that the server speaks TLS, its "
-            "certificate and its name; ?ca_file=… names who is trusted, ?cert_file=…&key_file=… who you are",
+            "certificate and its name; ?ca_file=… names the trusted certificates, ?cert_file=…&key_file=… your own",
             outcome_unknown=sent,
         )
     return away(place, error, sent=sent)
@@ -179,7 +169,7 @@ def is_foreign(error: object) -> bool:
 
 
 def translate_foreign(answer: Any, place: str) -> Any:
-    """The answer; if it says that a key holds something else, the error that says so to people."""
+    """Translate an answer that reports a foreign value under a key. Return any other answer unchanged."""
     return translate(answer, place, sent=False) if is_foreign(answer) else answer
 
 
@@ -193,14 +183,14 @@ def in_part(error: TenureError) -> TenureError:
     """Another request of the same batch was carried out, so "nothing was written" is not the whole truth."""
     if not isinstance(error, BrokerUnavailable):
         return error
-    return BrokerUnavailable(f"{error}. So for a part of the batch; the rest was perhaps done", outcome_unknown=True)
+    return BrokerUnavailable(f"{error}. So for a part of the batch; the rest may have been done", outcome_unknown=True)
 
 
 def missing(place: str, prefix: str) -> StoreMissing:
-    """Somebody wants to look at a place that nobody has used."""
+    """A command wants to read an unused store."""
     return StoreMissing(
-        f"there is nothing of Tenure at {place} under the prefix {prefix!r}; nothing was created. "
-        "Mind the URL (host, database, ?prefix=…), or send a first message there"
+        f"there is nothing of Tenure at {place} under the prefix {prefix!r}; nothing was created. Check the URL "
+        f"(host, database, ?prefix=…), or send a first message there"
     )
 
 
@@ -225,14 +215,14 @@ def forked(place: str) -> StoreUnwritable:
 def not_replicated(place: str, why: str) -> NotReplicated:
     """Written, but not where it should be."""
     return NotReplicated(
-        f"{place} has carried it out, but {why} in time (durability=replicated): it stands, and is lost only if the "
-        "master fails before it is passed on. Saying it again does no harm, and asks for the confirmation again",
+        f"{place} stored it, but {why} in time (durability=replicated). It is lost only if the master fails before a "
+        "replica has it. Repeating it is safe, and waits for the confirmation again",
         outcome_unknown=True,
     )
 
 
 def _told(sent: bool) -> str:  # noqa: FBT001 - as its callers are told it
-    """What became of a request that got no answer."""
+    """Describe what became of a request that got no answer."""
     return "it is not known whether the request was carried out" if sent else "nothing was sent to it"
 
 
@@ -242,7 +232,7 @@ def _is_inner(text: str) -> bool:
 
 
 def _tls_trouble(error: BaseException) -> str:
-    """What TLS says is wrong; redis-py wraps it."""
+    """Find the TLS error that redis-py wrapped."""
     cause: BaseException | None = error
     while cause is not None:
         if isinstance(cause, ssl.SSLError):

@@ -1,7 +1,7 @@
-"""Fingerprints of events: four bytes for each, by which those of one message are found without reading all.
+"""Fingerprints of events: four bytes each, by which the events of one message are found without reading all.
 
-`lua/journal.lua` keeps them by place, and `lua/about.lua` looks through them. A mark that several messages share, or
-that looks as if nothing were known, leads to a page on which the message does not stand: it is read for nothing. Pure.
+`lua/journal.lua` keeps them by position, and `lua/about.lua` searches them. Several messages may share a fingerprint;
+then a page is read that has no event of the message, which costs a read and is otherwise harmless. Pure.
 """
 
 import struct
@@ -10,7 +10,7 @@ from zlib import crc32
 
 from tenure.event import Event
 
-#: Of an event that is about no message. (Zeros: an older version wrote it, and nothing is known.)
+#: The mark of an event without a message. (Zeros: an older version wrote it, and nothing is known.)
 _NOBODY = 0xFFFF_FFFF
 
 

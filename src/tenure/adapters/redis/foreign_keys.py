@@ -1,6 +1,6 @@
-"""Strange: what stands under our keys and was not put there by us. It is left out, and told of once.
+"""Foreign keys: values under our keys that Tenure did not write. They are left out, and logged once.
 
-Nobody must lose a worker, or the sight of a queue, over a value that somebody typed in by hand.
+A value that was written by hand must not stop a worker or hide a queue.
 """
 
 import logging
@@ -12,7 +12,7 @@ from tenure.errors import StoreForeign
 
 logger = logging.getLogger("tenure.redis")
 
-#: What was told of already; so many at most are remembered.
+#: What was logged already; this many at most are remembered.
 _told: set[tuple[str, bytes]] = set()
 _MOST_TOLD = 1000
 
@@ -43,7 +43,7 @@ def sound(queue: str, answer: Any) -> bool:
 
 
 def read(decoder: msgspec.json.Decoder[Any], raw: bytes, where: str) -> Any:
-    """What it says. None: it cannot be read."""
+    """Decode a value. None: it cannot be read, and a finding says where."""
     try:
         return decoder.decode(raw)
     except (msgspec.DecodeError, UnicodeDecodeError):
@@ -52,7 +52,7 @@ def read(decoder: msgspec.json.Decoder[Any], raw: bytes, where: str) -> Any:
 
 
 def count(raw: bytes | None, where: str) -> int:
-    """A number; 0 if it is none."""
+    """A number; 0 if it is not one."""
     if raw is None:
         return 0
     try:

@@ -1,15 +1,15 @@
-"""Forgetting: a queue in which nothing is left is taken off the list of queues.
+"""Forgetting: removes an empty queue from the list of queues.
 
-What was completed there is still recognised (`lua/emptied.lua`), and a message that is sent to it makes it anew: on one
-server in the step that stores it. In a cluster the list lies elsewhere, so it is looked at once more afterwards, and
-whoever sends notes it after sending, too. Sweeps do this with queues that were empty for an hour.
+What was completed there is still recognised (`lua/emptied.lua`), and a message that is sent to it creates it again: on
+one server in the step that stores it. In a cluster the list is on another server, so the queue is read once more
+afterwards, and a sender writes the list after sending, too. Sweeps do this with queues that were empty for an hour.
 """
 
 from tenure.adapters.redis.script import FORGET
-from tenure.adapters.redis.store import Store
+from tenure.adapters.redis.store import RedisStore
 
 
-async def forget(store: Store, queue: str) -> bool:
+async def forget(store: RedisStore, queue: str) -> bool:
     """Take it off, unless something is in it."""
     (is_off,) = await store.run(FORGET, [queue])
     if is_off:
@@ -19,11 +19,11 @@ async def forget(store: Store, queue: str) -> bool:
     return bool(is_off)
 
 
-async def forget_in_cluster(store: Store, queue: str) -> None:
-    """Its own server has forgotten it; now the list. If somebody has sent meanwhile, it is put back."""
+async def forget_in_cluster(store: RedisStore, queue: str) -> None:
+    """Take a queue off the list after its own server forgot it; put it back if a message was sent meanwhile."""
     names = store.names
     prefix = names.queue(queue)
-    await store.command("SREM", names.queues, queue)
+    await store.commands_at(names.common, [("SREM", key, queue) for key in (names.queues, names.announcing)])
     await store.list_again({queue: -1}, asked=True)
     if await store.command_at(prefix, "HGET", f"{prefix}meta", "p") is not None:
         await store.hint([queue])

@@ -13,20 +13,21 @@ from typing import Any
 
 import msgspec
 
-from tenure.adapters.redis import faults, fingerprint, strange
+from tenure.adapters.redis import erasing, faults, fingerprint, foreign_keys
 from tenure.adapters.redis.script import ABOUT, JOURNAL, SAMPLE
-from tenure.adapters.redis.store import Store
-from tenure.adapters.redis.tallies import Tallies
+from tenure.adapters.redis.store import RedisStore
+from tenure.adapters.redis.tallies import RedisTallies
+from tenure.broker import Erased
 from tenure.event import Event, StoredEvent
 from tenure.sample import Sample, StoredSample
 from tenure.state import KEPT_SAMPLES
 from tenure.tally import Tally
 
-#: So many events are kept, and a few more.
+#: This many events are kept, and a few more.
 MOST_EVENTS = 200_000
 #: Pages in one exchange.
 _PAGES = 100
-#: Fingerprints that lie together: as in `lua/journal.lua`; and so many of those are removed at once.
+#: Fingerprints that lie together: as in `lua/journal.lua`; and this many of those are removed at once.
 _BLOCK, _MOST_BLOCKS = 16_384, 1_000
 
 _encode = msgspec.json.Encoder().encode
@@ -35,14 +36,14 @@ _decode_sample = msgspec.json.Decoder(Sample).decode
 
 
 class RedisJournal:
-    """Events in the store."""
+    """The journal in Redis."""
 
-    def __init__(self, store: Store) -> None:
-        """Stand on `store`."""
+    def __init__(self, store: RedisStore) -> None:
+        """Take the store."""
         self._store = store
         self._key = f"{store.names.common}journal"
-        self._tallies = Tallies(store)
-        #: A page of which nobody knows whether it was kept.
+        self._tallies = RedisTallies(store)
+        #: A page that may or may not have been kept.
         self._unsure = b""
 
     async def append(self, events: Sequence[Event]) -> None:
@@ -53,9 +54,16 @@ class RedisJournal:
         is_again = int(page == self._unsure)
         self._unsure = page  # until it was answered
         await self._store.run(
-            JOURNAL, (), len(events), repr(max(times)), repr(min(times)), page, MOST_EVENTS, is_again,
+            JOURNAL,
+            (),
+            len(events),
+            repr(max(times)),
+            repr(min(times)),
+            page,
+            MOST_EVENTS,
+            is_again,
             *fingerprint.marks_of(events),
-        )  # fmt: skip
+        )
         self._unsure = b""
 
     async def read(self, after: int = 0, limit: int = 1000) -> list[StoredEvent]:
@@ -87,7 +95,7 @@ class RedisJournal:
 
     async def last(self) -> int:
         """The place of the newest event; 0 if there is none."""
-        return strange.count(await self._store.command("GET", f"{self._key}:n"), "journal:n")
+        return foreign_keys.count(await self._store.command("GET", f"{self._key}:n"), "journal:n")
 
     async def first(self) -> int:
         """The place of the oldest event that is kept; 0 if there is none."""
@@ -100,14 +108,14 @@ class RedisJournal:
             events = [one for one in _events(pages[0]) if one.seq > place]
             if events:
                 return events[0].seq
-            place = last  # it is none of ours
+            place = last  # it is foreign
 
     async def wait(self, after: int, seconds: float) -> None:
-        """Return when there may be an event behind place `after`, or after `seconds`: the server tells of it."""
+        """Return when there may be an event behind place `after`, or after `seconds`: the server publishes it."""
         store = self._store
         deadline, channel = store.clock.monotonic() + seconds, f"{self._key}:wake"
         await store.listener.subscribe([channel])
-        # First enter, then look: what is kept after the look is heard.
+        # First subscribe, then look: then no event after the look is missed.
         waiter = store.listener.enter([channel])
         try:
             left = deadline - store.clock.monotonic()
@@ -145,8 +153,12 @@ class RedisJournal:
         await self._tallies.forget(older_than_seconds)
         return pruned - start
 
+    async def erase(self, queue: str, after: str = "") -> Erased:
+        """Blank the events of a queue: the journal is written again (`erasing.py`)."""
+        return await erasing.erase_events(self._store, queue, after)
+
     async def _forget_fingerprints(self, start: int, pruned: int) -> None:
-        """Those of blocks in which no event is left."""
+        """Remove the fingerprints of blocks in which no event is left."""
         blocks = range(start // _BLOCK, pruned // _BLOCK)[-_MOST_BLOCKS:]
         names = [f"{self._key}:{kind}:{block}" for block in blocks for kind in "ik"]
         if names:
@@ -164,26 +176,24 @@ class RedisJournal:
     async def samples(self, queue: str, task: str, *, after: int = 0, limit: int = KEPT_SAMPLES) -> list[StoredSample]:
         """The next samples of a task after place `after`, oldest first."""
         first, raws = await self._store.run(SAMPLE, (), "read", _sampled(queue, task), after, limit, writes=False)
-        return [
-            StoredSample(place, _decode_sample(raw)) for place, raw in enumerate(raws, int(first))
-        ]  # fmt: skip
+        return [StoredSample(place, _decode_sample(raw)) for place, raw in enumerate(raws, int(first))]
 
     async def _pruned(self) -> int:
-        return strange.count(await self._store.command("GET", f"{self._key}:pruned"), "journal:pruned")
+        return foreign_keys.count(await self._store.command("GET", f"{self._key}:pruned"), "journal:pruned")
 
 
 def _events(page: Sequence[Any]) -> list[StoredEvent]:
-    """What stands on a page; nothing, if it is none of ours."""
+    """The events of a page; none, if it is foreign."""
     id, fields = page
     if len(fields) != 8 or fields[0] != b"c" or fields[6] != b"j":  # noqa: PLR2004 - as `lua/journal.lua` writes it
         return []
-    last, count = int(id.partition(b"-")[0]), strange.count(fields[1], "journal")
-    events = strange.read(_page, fields[7], "journal") or []
+    last, count = int(id.partition(b"-")[0]), foreign_keys.count(fields[1], "journal")
+    events = foreign_keys.read(_page, fields[7], "journal") or []
     return [StoredEvent(place, event) for place, event in enumerate(events, last - count + 1)]
 
 
 def _sampled(queue: str, task: str) -> str:
-    """One word for a queue and a task, which no others share."""
+    """Encode a queue and a task as one text that no other pair has."""
     return f"{len(queue)}:{queue}:{task}"
 
 

@@ -1,6 +1,6 @@
 """Small documents on Redis: a hash for each kind, a field for each name, changed by one script.
 
-One whose time is over is no document, and goes with the next `prune`. What is there and was not written by Tenure is
+An expired one counts as absent, and is removed by the next `prune`. What is there and was not written by Tenure is
 left out, and may be written over.
 """
 
@@ -8,9 +8,9 @@ import math
 import re
 from typing import Any
 
-from tenure.adapters.redis import strange
+from tenure.adapters.redis import foreign_keys
 from tenure.adapters.redis.script import KEY_VALUE
-from tenure.adapters.redis.store import Store
+from tenure.adapters.redis.store import RedisStore
 from tenure.key_value import MOST_LISTED, KeyValue, new_version
 from tenure.rules.storable import can_be_kept, check_key_value, is_kind, is_moment
 
@@ -21,20 +21,20 @@ _VERSION = re.compile(rb"[0-9a-f]+\Z")
 
 
 class RedisKeyValues:
-    """Documents in the store."""
+    """Small documents in Redis."""
 
-    def __init__(self, store: Store) -> None:
-        """Stand on `store`."""
+    def __init__(self, store: RedisStore) -> None:
+        """Take the store."""
         self._store = store
 
     async def get(self, kind: str, name: str) -> KeyValue | None:
-        """One document."""
+        """Return one document."""
         if not can_be_kept(kind, name):
             return None
         return self._read(kind, name, await self._store.command("HGET", self._key(kind), name))
 
     async def list(self, kind: str) -> list[KeyValue]:
-        """All of a kind, by name."""
+        """Return all documents of a kind, sorted by name."""
         if not is_kind(kind):
             return []
         found: dict[str, KeyValue] = {}
@@ -42,7 +42,7 @@ class RedisKeyValues:
         while len(found) < MOST_LISTED:
             cursor, pairs = await self._store.command("HSCAN", self._key(kind), cursor, "COUNT", _PIECE)
             for field, raw in zip(pairs[::2], pairs[1::2], strict=True):
-                name = strange.text_of(field)  # one that is no text becomes one that nobody asked for
+                name = foreign_keys.text_of(field)  # one that is not text becomes a name that no caller asks for
                 if name.encode() == field and (one := self._read(kind, name, raw)) is not None:
                     found[name] = one
             if int(cursor) == 0:
@@ -84,7 +84,7 @@ class RedisKeyValues:
         return f"{self._store.names.common}kv:{kind}"
 
     def _read(self, kind: str, name: str, raw: bytes | None) -> KeyValue | None:
-        """None: it is not there, its time is over, or it is none of ours."""
+        """Decode a document. None: it is missing, expired or foreign."""
         if raw is None:
             return None
         version, _, rest = raw.partition(b"|")
@@ -94,7 +94,7 @@ class RedisKeyValues:
         except ValueError:
             expires_at = math.nan
         if not line or not _VERSION.match(version) or (expires_at is not None and not is_moment(expires_at)):
-            strange.tell(f"key-values of kind {kind}", raw)
+            foreign_keys.tell(f"key-values of kind {kind}", raw)
             return None
         found = KeyValue(kind=kind, name=name, data=data, version=version.decode(), expires_at=expires_at)
         return None if found.has_expired(self._store.wall.now()) else found

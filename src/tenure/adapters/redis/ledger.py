@@ -1,7 +1,7 @@
 """The ledger: who may run a keyed message, and what is done.
 
-Each scope is one hash: `sent` (nobody runs it), `running` until a moment, or `done`. Owner and fence of the last claim
-stay on it, so that a word whose answer was lost can be said again. It lies in the slot of its queue, so an ack finishes
+Each scope is one hash: `sent` (not running), `running` until a moment, or `done`. Owner and fence of the last claim
+stay on it, so that a call whose answer was lost can be repeated. It is in the slot of its queue, so an ack finishes
 the message and its key at once (`lua/move.lua`). A claim whose owner is banned counts as free.
 """
 
@@ -10,9 +10,10 @@ from typing import Any, TypeVar
 
 import msgspec
 
+from tenure.adapters.redis.asking import request_text
 from tenure.adapters.redis.naming import scope_text
 from tenure.adapters.redis.script import LEDGER
-from tenure.adapters.redis.store import Store, micros
+from tenure.adapters.redis.store import RedisStore, micros
 from tenure.claim import ClaimAnswer, ClaimRequest, Conflict, Done, Fresh, Running, Scope, Seal, Token
 from tenure.message import Outgoing
 from tenure.owner import retired
@@ -26,15 +27,18 @@ _handoffs = msgspec.json.Decoder(tuple[Outgoing, ...])
 class RedisLedger:
     """Claims and done-records in the store."""
 
-    def __init__(self, store: Store) -> None:
-        """Stand on `store`."""
+    def __init__(self, store: RedisStore) -> None:
+        """Take the store."""
         self._store = store
 
     async def claim(self, batch: Sequence[ClaimRequest]) -> list[ClaimAnswer]:
-        """Ask to run."""
+        """Claim scopes for their owners."""
 
         def asked(one: ClaimRequest) -> tuple[Any, ...]:
-            return (scope_text(one.scope), one.id, one.owner, micros(one.seconds), one.digest)
+            asked = request_text(one.announce, one.scope.generation)
+            return (scope_text(one.scope), one.id, one.owner, micros(one.seconds), one.digest, asked)
+
+        await self._store.make_announcing_in(one.scope.queue for one in batch if one.announce)
 
         answers = await self._each("claim", batch, lambda one: one.scope, asked)
         return [_read(request, answer) for request, answer in zip(batch, answers, strict=True)]
@@ -47,7 +51,7 @@ class RedisLedger:
         return [bool(answer) for answer in answers]
 
     async def release(self, tokens: Sequence[Token]) -> list[bool]:
-        """Let others claim."""
+        """Release claims, so that others can claim."""
         answers = await self._each("release", tokens, lambda token: token.scope, _matched)
         return [bool(answer) for answer in answers]
 
@@ -55,13 +59,15 @@ class RedisLedger:
         """Done, with everything that must be remembered with it."""
 
         def said(seal: Seal) -> tuple[Any, ...]:
-            return (*_matched(seal.token), seal.result, _encode(seal.handoffs) if seal.handoffs else "")
+            asked = request_text(seal.announce, seal.token.scope.generation)
+            return (*_matched(seal.token), seal.result, _encode(seal.handoffs) if seal.handoffs else "", asked)
 
+        await self._store.make_announcing_in(seal.token.scope.queue for seal in batch if seal.announce)
         answers = await self._each("seal", batch, lambda seal: seal.token.scope, said)
         return [bool(answer) for answer in answers]
 
     async def forget(self, scopes: Sequence[Scope]) -> None:
-        """Free keys."""
+        """Remove the rows of scopes, so that their keys are free."""
         by_queue: dict[str, list[str]] = {}
         for scope in scopes:
             by_queue.setdefault(scope.queue, []).append(scope_text(scope))

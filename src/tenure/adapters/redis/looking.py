@@ -1,16 +1,16 @@
-"""Looking: which ids there are. Changes nothing; messages are in `browsing.py`."""
+"""Looking: lists ids. Changes nothing; messages are in `browsing.py`."""
 
 import re
 from collections.abc import AsyncIterator
 from typing import Any
 
-from tenure.adapters.redis.store import Store
-from tenure.adapters.redis.strange import text_of
+from tenure.adapters.redis.foreign_keys import text_of
+from tenure.adapters.redis.store import RedisStore
 
 _PIECE = 1000
 
 
-async def _buckets(store: Store, names: str) -> list[str]:
+async def _buckets(store: RedisStore, names: str) -> list[str]:
     oldest = await store.command_at(names, "HGET", f"{names}meta", "bk")
     if oldest is None or not oldest.isdigit():
         return []
@@ -24,7 +24,7 @@ async def _buckets(store: Store, names: str) -> list[str]:
     return keys
 
 
-async def ids_like(store: Store, beginning: str) -> AsyncIterator[str]:
+async def ids_like(store: RedisStore, beginning: str) -> AsyncIterator[str]:
     """Every id that begins with these characters, each once, in no order."""
     pattern = re.sub(r"([\\*?\[\]^])", r"\\\1", beginning) + "*"
     told: set[str] = set()
@@ -37,7 +37,7 @@ async def ids_like(store: Store, beginning: str) -> AsyncIterator[str]:
                     yield id
 
 
-async def _scan(store: Store, command: str, key: str, *options: str) -> AsyncIterator[list[Any]]:
+async def _scan(store: RedisStore, command: str, key: str, *options: str) -> AsyncIterator[list[Any]]:
     cursor = b"0"
     while True:
         cursor, pairs = await store.command_at(key, command, key, cursor, *options, "COUNT", _PIECE)

@@ -15,7 +15,7 @@ _SIGNS = ("queues", "roster", "meta", "journal", "pauses", "posts", "ticks", "kv
 _MOST_KEPT = 100_000
 
 
-class Names:
+class RedisNames:
     """The names under one prefix."""
 
     def __init__(self, prefix: str, *, is_cluster: bool) -> None:
@@ -23,17 +23,19 @@ class Names:
         self._prefix = prefix
         self._is_cluster = is_cluster
         self._queues: dict[str, str] = {}
-        #: The other way round; None: it is none of ours.
+        #: The other way round; None: it is foreign.
         self._by_prefix: dict[bytes, str | None] = {}
         #: The prefix of what belongs to no queue.
         self.common = f"{prefix}:{{{_NO_QUEUE}}}:"
         self.queues = f"{self.common}queues"
-        #: Queues that have something (`lua/listed.lua`), and those of which something is lent.
+        #: Non-empty queues (`lua/listed.lua`), and queues with leases.
         self.busy = f"{self.common}busy"
         self.lent = f"{self.common}lent"
+        #: In a cluster: queues in which messages ask to be announced (`announcing.py`).
+        self.announcing = f"{self.common}announcing"
         #: All channels: what a user may listen to is written down by this very text (docs/how-to/run-on-redis.md).
         self.channels = f"{prefix}:*"
-        #: Where one of these is, somebody has sent, worked, paused, posted, ticked, or kept an event or a document.
+        #: One of these keys exists once a message, worker, pause, post, tick, event or document was stored.
         self.signs = tuple(f"{self.common}{name}" for name in _SIGNS)
 
     def queue(self, queue: str) -> str:
@@ -44,12 +46,14 @@ class Names:
         return found
 
     def queue_of(self, prefix: bytes) -> str | None:
-        """The queue whose keys begin so. None: it is none of ours."""
-        if prefix not in self._by_prefix:
+        """The queue whose keys begin so. None: they are foreign."""
+        try:
+            return self._by_prefix[prefix]
+        except KeyError:
             if len(self._by_prefix) >= _MOST_KEPT:
                 self._by_prefix.clear()
-            self._by_prefix[prefix] = self._read(prefix)
-        return self._by_prefix[prefix]
+            queue = self._by_prefix[prefix] = self._read(prefix)
+            return queue
 
     def _read(self, prefix: bytes) -> str | None:
         start, end = f"{self._prefix}:{{".encode(), b"}:"
@@ -63,14 +67,14 @@ class Names:
         return queue if self.queue(queue).encode() == prefix and queue else None
 
     def beside(self, queue: str) -> str:
-        """Where a queue's scripts find what belongs to no queue.
+        """Return the prefix of keys that belong to no queue, as the scripts of `queue` reach them.
 
         In a cluster a script reaches only keys of its own slot, so each queue has its copy.
         """
         return f"{self.queue(queue)}all:" if self._is_cluster else self.common
 
     def wake(self, queue: str) -> str:
-        """The channel on which is told that something may be leased."""
+        """The channel that announces messages to lease."""
         return f"{self.queue(queue)}{_WAKE}"
 
     def woken(self, channel: bytes) -> str | None:
@@ -83,7 +87,7 @@ _PLAIN = " !\"#$&'()*+,-./:;<=>?@[\\]^_`|~"
 
 
 def scope_text(scope: Scope) -> str:
-    """A scope as one word that no other scope of its queue shares."""
+    """Encode a scope as one text that no other scope of its queue has."""
     return f"{len(scope.task)}:{scope.task}:{scope.generation}:{scope.key}"
 
 

@@ -1,4 +1,4 @@
-"""How a server is used: what a URL says before and after its `?`.
+"""Options of a Redis server: the parts of its URL before and after the `?`.
 
     redis://user:password@host:6379/0          one server; rediss:// with TLS
     redis+sentinel://host:26379,other/service  the master of a service that Sentinels watch
@@ -21,7 +21,7 @@ If no replica confirms within `timeout_seconds`, a sender gets `not_replicated`:
 and is lost only if the master fails now; sending it again under its id is safe. A worker keeps its verdict and says it
 again until it is confirmed. Leases, beats, cancels and events do not wait for a replica.
 
-Read here, used by `link.py` and `store.py`.
+Read here, used by `topology.py` and `store.py`.
 """
 
 from pathlib import Path
@@ -31,7 +31,7 @@ from urllib.parse import SplitResult, parse_qsl, unquote
 import msgspec
 
 from tenure.errors import BadURL
-from tenure.url import above_zero, read_query, whole_above_zero, yes_or_no
+from tenure.url_options import above_zero, read_query, whole_above_zero, yes_or_no
 
 _PORTS = {"redis": 6379, "rediss": 6379, "redis+sentinel": 26379, "redis+cluster": 6379}
 #: What a URL may say after its `?`, and what is taken.
@@ -42,7 +42,7 @@ _TAKEN = {
     "prefix": "letters, digits and : . - _ (no braces)",
     "timeout_seconds": "a number of seconds above 0",
     "tls": "yes or no",
-    "ca_file": "the path of a file with the certificates of those who are trusted",
+    "ca_file": "the path of a file with the trusted certificates",
     "cert_file": "the path of a file with this client's certificate",
     "key_file": "the path of a file with the key to it",
     "verify": "yes or no",
@@ -54,8 +54,8 @@ _FILES = frozenset({"ca_file", "cert_file", "key_file"})
 _NUMBERS = frozenset({"keep_seconds", "body_limit", "timeout_seconds"})
 
 
-class Options(msgspec.Struct, frozen=True, kw_only=True):
-    """How the server is reached and used."""
+class RedisOptions(msgspec.Struct, frozen=True, kw_only=True):
+    """Options of one Redis server or cluster."""
 
     #: one, sentinel or cluster.
     kind: str = "one"
@@ -70,7 +70,7 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
     ca_file: str | None = None
     cert_file: str | None = None
     key_file: str | None = None
-    #: no: whoever answers is taken for the server. Only for tests.
+    #: no: the server's certificate is not checked. Only for tests.
     verify: bool = True
     #: The first part of every key.
     prefix: str = "tenure"
@@ -84,14 +84,14 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def place(self) -> str:
-        """Where it is, for people; without the password."""
+        """The server's address for people, without the password."""
         hosts = ",".join(f"{host}:{port}" for host, port in self.hosts)
         tls = " by TLS" if self.tls else ""
         return f"Redis at {hosts}{tls}" if self.kind == "one" else f"the Redis {self.kind} at {hosts}{tls}"
 
 
-def read_options(url: str, parts: SplitResult) -> Options:
-    """What `url` says. Raises `BadURL`, and tells a bad value from a name that is not known."""
+def read_options(url: str, parts: SplitResult) -> RedisOptions:
+    """Parse `url`. Raises `BadURL`, which says whether a name or a value is wrong."""
     said = read_query(url, parse_qsl(parts.query, keep_blank_values=True), _TAKEN, _read)
     kind = parts.scheme.partition("+")[2] or "one"
     path = unquote(parts.path.strip("/"))
@@ -118,7 +118,7 @@ def read_options(url: str, parts: SplitResult) -> Options:
     if not fields["tls"] and not _TLS_ONLY.isdisjoint(said):
         msg = f"{url!r}: {', '.join(sorted(_TLS_ONLY & said.keys()))} without TLS; write rediss://, or tls=yes"
         raise BadURL(msg)
-    return Options(**fields)
+    return RedisOptions(**fields)
 
 
 def _hosts(url: str, parts: SplitResult) -> tuple[tuple[str, int], ...]:
@@ -141,7 +141,7 @@ def _db(url: str, text: str) -> int:
 
 
 def _read(name: str, value: str) -> object:
-    """None: it is not a value that is taken."""
+    """Parse an option's value. None: the value is not valid."""
     if name in _NUMBERS:
         return whole_above_zero(value) if name == "body_limit" else above_zero(value)
     match name:

@@ -12,22 +12,22 @@ from typing import Any
 import msgspec
 
 from tenure import envelope
-from tenure.adapters.redis import strange, together
+from tenure.adapters.redis import foreign_keys, together
 from tenure.adapters.redis.script import ASIDE, SEND
 from tenure.adapters.redis.sending import entry_of
-from tenure.adapters.redis.store import Store
+from tenure.adapters.redis.store import RedisStore
 from tenure.message import Outgoing
-from tenure.refusal import of_size
+from tenure.rules.rejections import of_size
 from tenure.settlement import Ack
 
 _handoffs = msgspec.json.Decoder(list[Outgoing])
 
 
-class Outbox:
-    """What still has to go out."""
+class HandOffOutbox:
+    """Requests that are still to be sent."""
 
-    def __init__(self, store: Store, body_limit: int) -> None:
-        """Stand on `store`."""
+    def __init__(self, store: RedisStore, body_limit: int) -> None:
+        """Take the store and the limit of a body."""
         self._store = store
         self._body_limit = body_limit
 
@@ -51,7 +51,7 @@ class Outbox:
 
     async def _send(self, queue: str, id: str | bytes, raw: bytes) -> None:
         store, by_queue = self._store, dict[str, list[Outgoing]]()
-        given = strange.read(_handoffs, raw, f"the outbox of {queue}")
+        given = foreign_keys.read(_handoffs, raw, f"the outbox of {queue}")
         if given is None:
             name = hashlib.sha1(raw).hexdigest()  # noqa: S324 - only a name
             await store.run(ASIDE, [queue], id, f"malformed-outbox-{name}")
@@ -59,6 +59,7 @@ class Outbox:
         for handoff in given:
             by_queue.setdefault(handoff.message.queue, []).append(handoff)
         await store.make_known(by_queue)
+        await store.make_announcing(handoff.message for handoff in given)
         calls = []
         for target, handoffs in by_queue.items():
             values: list[Any] = []
@@ -66,7 +67,9 @@ class Outbox:
                 body = envelope.encode(handoff.message)
                 refusal = of_size(handoff.message, len(body), self._body_limit)
                 values += entry_of(handoff, body, store.clock.wall(), refusal)
-            calls.append(together.call(store, SEND, ("lenient",), [together.Part(target, [len(handoffs), *values])]))
+            calls.append(
+                together.call(store, SEND, ("lenient",), [together.CommandPart(target, [len(handoffs), *values])])
+            )
         await store.run_all(calls, keeps=True)
         await store.hint(by_queue)
         await store.command_at(self._key(queue), "HDEL", self._key(queue), id)

@@ -1,4 +1,4 @@
-"""Records: what can be told about a message, while it lives and for a while after.
+"""Records: what is known about a message, while it lives and for a while after.
 
 There is nothing to keep in step: what the broker knows is the record. Progress and checkpoint are written only by the
 holder of the lease.
@@ -9,10 +9,10 @@ from typing import Any
 
 import msgspec
 
-from tenure.adapters.redis.finding import find, find_near
 from tenure.adapters.redis.looking import ids_like
+from tenure.adapters.redis.lookup import LocatedMessage, find, find_near
 from tenure.adapters.redis.script import NOTE
-from tenure.adapters.redis.store import Store
+from tenure.adapters.redis.store import RedisStore
 from tenure.lease import Lease
 from tenure.message import MessageState
 from tenure.record import Progress, Record
@@ -23,22 +23,23 @@ _encode = msgspec.json.Encoder().encode
 class RedisRecords:
     """Status, progress and checkpoints in the store."""
 
-    def __init__(self, store: Store) -> None:
-        """Stand on `store`."""
+    def __init__(self, store: RedisStore) -> None:
+        """Take the store."""
         self._store = store
 
     async def get(self, id: str, queue: str | None = None) -> Record | None:
         """Everything known about a message."""
         one = (await find_near(self._store, [id], queue)).get(id)
-        if one is None:
-            return None
-        return Record(
-            id=id, queue=one.queue, task=one.task, state=one.state, counters=one.counters, owner=one.owner,
-            fence=one.fence, sent_at=one.sent_at, finished_at=one.finished_at,
-            deadline_in=one.left if one.state is MessageState.LEASED else None,
-            due_in=one.left if one.state is MessageState.DELAYED else None,
-            result=one.result, reason=one.reason, progress=one.progress, history=one.history, envelope=one.envelope,
-        )  # fmt: skip
+        return None if one is None else _record(one)
+
+    async def get_many(self, wanted: Sequence[tuple[str, str | None]]) -> list[Record | None]:
+        """Everything known about each of these messages; those of one hint in one exchange."""
+        by_hint: dict[str | None, list[str]] = {}
+        for id, queue in wanted:
+            by_hint.setdefault(queue, []).append(id)
+        found = [await find_near(self._store, ids, queue) for queue, ids in by_hint.items()]
+        known = {id: one for part in found for id, one in part.items()}
+        return [None if (one := known.get(id)) is None else _record(one) for id, _ in wanted]
 
     async def find_ids(self, beginning: str, limit: int) -> list[str] | None:
         """Ids that begin with these characters. The server reads all, piece by piece, and sends those that match."""
@@ -54,7 +55,7 @@ class RedisRecords:
         return kept
 
     async def load_checkpoint(self, id: str) -> bytes | None:
-        """What an earlier run kept."""
+        """Return the checkpoint that an earlier run stored."""
         one = (await find(self._store, [id])).get(id)
         return None if one is None else one.checkpoint
 
@@ -75,3 +76,13 @@ class RedisRecords:
             for place, answer in zip(places, answers, strict=True):
                 kept[place] = bool(answer)
         return kept
+
+
+def _record(one: LocatedMessage) -> Record:
+    return Record(
+        id=one.id, queue=one.queue, task=one.task, state=one.state, counters=one.counters, owner=one.owner,
+        fence=one.fence, sent_at=one.sent_at, finished_at=one.finished_at,
+        deadline_in=one.left if one.state is MessageState.LEASED else None,
+        due_in=one.left if one.state is MessageState.DELAYED else None,
+        result=one.result, reason=one.reason, progress=one.progress, history=one.history, envelope=one.envelope,
+    )  # fmt: skip

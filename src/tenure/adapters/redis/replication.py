@@ -1,6 +1,6 @@
 """Confirming: with `durability=replicated` a batch is answered when a replica has it.
 
-What each setting keeps is said in `options.py`. Used by `link.py`.
+What each setting keeps is said in `options.py`. Used by `topology.py`.
 """
 
 from collections.abc import Sequence
@@ -8,11 +8,11 @@ from typing import Any
 
 from redis.exceptions import ResponseError
 
-from tenure.adapters.redis.line import Command
+from tenure.adapters.redis.connection_pool import Command
 
 
-class Confirmation:
-    """What was written must reach a replica: asked for behind the requests, on the connection that wrote.
+class Replication:
+    """Waits until writes have reached a replica: asked after the requests, on the connection that wrote.
 
     Only there does Redis know what was written before. A repeated request may write nothing, and newer servers then
     count what was written before it as confirmed; so something small is written in any case.
@@ -30,11 +30,11 @@ class Confirmation:
 
     @property
     def size(self) -> int:
-        """How many more answers there are."""
+        """The number of answers that `commands` gets."""
         return len(self._asks) + 1
 
     def commands(self, key: str) -> list[Command]:
-        """What follows requests about `key`."""
+        """Return the commands that follow requests about `key`."""
         return [("SET", f"{key}confirmed", "", "PX", 60_000), *self._asks]
 
     def read(self, answers: Sequence[Any]) -> None:

@@ -1,66 +1,68 @@
 """Returning: what a holder can no longer finish goes back to its queue. Sweep and retire, over all queues.
 
 First: was there a gap, in the sweeps or in what is heard of workers, judged once for all queues. Then: what is overdue,
-and has the server begun anew, in each queue of which something is lent; after a gap, a silence or a restart in every
+and has the server restarted, in each queue of which something is lent; after a gap, a silence or a restart in every
 queue. Then the move. Of the other queues a part is looked at each time, so a thousand idle ones cost little. With its
 last batch, queues are healed too, and those that were empty for an hour are forgotten.
 
 A queue's script moves only while the look is young, so that a sweeper which was frozen in between returns nothing.
 After a gap, a restart or a failover leases get a fresh window first: once between two touches, so that rare sweeps
-return what nobody touches.
+still return leases that are not renewed.
 
-A queue in which a key holds something else is left out, and told of once; the others are swept.
+A queue with a foreign value under a key is left out, and logged once; the others are swept.
 """
 
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
+from tenure.adapters.redis.announcing import note_announcing
+from tenure.adapters.redis.foreign_keys import sound, text_of
 from tenure.adapters.redis.forgetting import forget_in_cluster
-from tenure.adapters.redis.healing import heal
-from tenure.adapters.redis.link import Call
-from tenure.adapters.redis.outbox import Outbox
+from tenure.adapters.redis.outbox import HandOffOutbox
+from tenure.adapters.redis.repair import heal
 from tenure.adapters.redis.roster import SILENCE_SECONDS, holding
 from tenure.adapters.redis.script import JUDGE, RETIRE, ROSTER, SWEEP
-from tenure.adapters.redis.store import Store, micros, read_queues
-from tenure.adapters.redis.strange import sound, text_of
+from tenure.adapters.redis.store import RedisStore, micros, read_queues
+from tenure.adapters.redis.topology import ScriptCall
 from tenure.broker import SweepRequest, Swept
 from tenure.errors import StoreForeign
 from tenure.rules import lapse as rule
+from tenure.rules.rotation import rotated
 
 #: Queues that are looked at in one step.
 _TOGETHER = 50
-#: Queues of which nothing is lent are looked at in turn, so many with each sweep: people may have changed them by hand,
-#: older versions do not tell that they lend, and one that stays empty is forgotten.
+#: Queues without leases are looked at in turn, this many with each sweep: people may have changed them by hand,
+#: older versions do not announce that they lease, and one that stays empty is forgotten.
 _PART = 100
-#: What was seen in a queue: something is lent; it was empty for an hour, and is no more.
+#: States of a queue: it has leases; it was empty for an hour, and is forgotten.
 _LENT, _FORGOTTEN = 2, -1
 _RETURNED, _DEAD = 1, 2
-#: Messages of a retired owner that one script returns: about ten milliseconds, in which nobody else is served.
+#: Messages of a retired owner that one script returns: about ten milliseconds, in which Redis serves no other client.
 _PAGE = 250
 
-#: The queues of one call, and what it is told.
+#: The queues of one call, and its arguments.
 _Step = tuple[Sequence[str], Sequence[Any]]
 
 
 class _Look(NamedTuple):
-    """What was seen in one queue."""
+    """The state of one queue."""
 
     queue: str
     #: The queue's time then.
     at: bytes
     overdue: int
-    #: The server is another one, or began anew, since something was lent.
+    #: The server is another one, or started over, since something was lent.
     began_anew: bool
     #: Whether something is there, or was for the last hour.
     content: int
     adopted: tuple[str, ...]
 
 
-class Returning:
+class RedisReturns:
     """Sweeps and retirements."""
 
-    def __init__(self, store: Store, outbox: Outbox) -> None:
-        """Stand on `store`."""
+    def __init__(self, store: RedisStore, outbox: HandOffOutbox) -> None:
+        """Take the store."""
         self._store = store
         self._outbox = outbox
         self._turn = 0
@@ -89,7 +91,7 @@ class Returning:
         is_last = sum(look.overdue for look in looks) <= request.limit
         found, unreadable = await self._tidy_up(looks) if is_last else ({}, {})
         if store.clock.monotonic() - began > request.interval_seconds:
-            # We were held up; the next sweep judges anew.
+            # We were held up; the next sweep judges again.
             return Swept(tuple(found), tuple(unreadable), adopted, grace, queues={**found, **unreadable})
         returned, dead = await self._move(looks, request)
         moved = {**returned, **dead, **found, **unreadable}
@@ -103,6 +105,7 @@ class Returning:
                 await self._outbox.empty_all(look.queue)
                 if look.content == _FORGOTTEN:
                     await forget_in_cluster(self._store, look.queue)
+            await note_announcing(self._store, [look.queue for look in looks if look.content != _FORGOTTEN])
         return await heal(self._store, [look.queue for look in looks if look.queue in self._part and look.content > 0])
 
     async def _look(self, request: SweepRequest) -> tuple[bool, int, list[_Look]]:
@@ -117,11 +120,10 @@ class Returning:
             looks += await self._looks([some], await self._run("look", request, _limited([some], request)), request)
         # Beginning with another one each time, so that a limit starves none.
         self._turn += 1
-        start = self._turn % len(looks) if looks else 0
-        return bool(gap), int(silence), looks[start:] + looks[:start]
+        return bool(gap), int(silence), list(rotated(looks, self._turn))
 
     def _choose(self, queues: list[str], lent: Sequence[bytes], *, must_all: bool) -> list[str]:
-        """Those of which something is lent, those that are new here, and a part of the others, in turn."""
+        """Queues with leases, queues that are new here, and a part of the others, in turn."""
         start = self._next if self._next < len(queues) else 0
         self._part = {*queues[start : start + _PART]}
         self._next = start + _PART
@@ -134,7 +136,7 @@ class Returning:
         return sorted({name for name in names if name is not None} | new | self._part)
 
     async def _looks(self, groups: list[list[str]], answers: Sequence[Any], request: SweepRequest) -> list[_Look]:
-        """What was seen. Where a key of one queue is not ours, the others of its group are looked at one by one."""
+        """The states of queues. If one queue has a foreign key, the others of its group are read one by one."""
         seen = [*zip(groups, answers, strict=True)]
         mixed = [group for group, answer in seen if isinstance(answer, StoreForeign) and len(group) > 1]
         if mixed:
@@ -145,12 +147,12 @@ class Returning:
         return _read_looks(sane)
 
     def _groups(self, queues: list[str]) -> list[list[str]]:
-        """Those that one script can look at."""
+        """Group the queues that one script can look at."""
         together = 1 if self._store.link.is_cluster else _TOGETHER
         return [queues[start : start + together] for start in range(0, len(queues), together)]
 
     async def _give_grace(self, queues: list[str], request: SweepRequest) -> int:
-        """A page of leases at a time; how many. Nothing is moved before all have got theirs."""
+        """Extend one page of leases at a time; return how many. No message is moved until all are extended."""
         left: list[tuple[str, bytes]] = [(queue, b"0") for queue in queues]
         count = 0
         while left:
@@ -161,7 +163,7 @@ class Returning:
         return count
 
     async def _excuse(self, queues: list[str], request: SweepRequest, silence: int) -> int:
-        """Give what lapsed while nobody was heard a fresh window; how many."""
+        """Give a fresh window to leases that lapsed while no worker was heard; how many."""
         count = 0
         left = [(queue, 0) for queue in queues]
         while left:
@@ -177,7 +179,7 @@ class Returning:
         if not shares:
             return {}, {}
         limits = (request.max_attempts, rule.MAX_LOST)
-        texts = (rule.LAPSED_TEXT, rule.MAX_ATTEMPTS_TEXT, rule.MAX_LOST_TEXT, rule.UNKNOWN_OWNER)
+        texts = (rule.LAPSED_TEXT, rule.MAX_ATTEMPTS_TEXT, rule.MAX_LOST_TEXT, rule.UNKNOWN_OWNER, rule.REMOTE_OWNER)
         age = micros(request.interval_seconds)
         answers = await self._run(
             "move", request, (([look.queue], (share, *limits, look.at, age, *texts)) for look, share in shares)
@@ -187,7 +189,7 @@ class Returning:
         for (look, _), answer in zip(shares, answers, strict=True):
             if sound(look.queue, answer) and not isinstance(
                 answer, int
-            ):  # else we were held up; the next sweep judges anew
+            ):  # else we were held up; the next sweep judges again
                 returned |= dict.fromkeys(_of_kind(answer, _RETURNED), look.queue)
                 dead |= dict.fromkeys(_of_kind(answer, _DEAD), look.queue)
         return returned, dead
@@ -195,12 +197,12 @@ class Returning:
     async def _run(self, mode: str, request: SweepRequest, calls: Iterable[_Step]) -> list[Any]:
         return await self._store.run_each(self._calls(mode, request, calls))
 
-    def _calls(self, mode: str, request: SweepRequest, calls: Iterable[_Step]) -> list[Call]:
+    def _calls(self, mode: str, request: SweepRequest, calls: Iterable[_Step]) -> list[ScriptCall]:
         lease = micros(request.lease_seconds)
         return [self._store.call(SWEEP, queues, (mode, lease, *more)) for queues, more in calls]
 
     async def retire(self, owner: str, limit: int, *, crashed: bool) -> Swept:
-        """Ban the owner, return its messages, and only then take it off the roster: anybody can go on in between."""
+        """Ban the owner, return its messages, then take it off the roster. Any worker can go on in between."""
         store, how = self._store, "crashed" if crashed else "left"
         declared = bool(await store.run(ROSTER, (), "ban", owner, how))
         returned: dict[str, str] = {}
@@ -240,7 +242,7 @@ def _read_looks(seen: Iterable[tuple[list[str], Any]]) -> list[_Look]:
 
 
 def _shares(looks: Iterable[_Look], limit: int) -> Iterable[tuple[_Look, int]]:
-    """How many may be moved in each queue."""
+    """Share the limit among the queues: how many messages to return in each."""
     for look in looks:
         share = min(limit, look.overdue)
         limit -= share

@@ -1,4 +1,4 @@
-"""The roster: which workers there are, and when each was last heard.
+"""The roster: which workers there are, and when each gave its last sign of life.
 
 A worker says once a second that it is there. That is a hint for people, and lets a worker be taken off that is not
 there any more; it proves nothing. Who is dead is judged by `rules/presence.py`.
@@ -9,13 +9,13 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from tenure.adapters.redis import strange
+from tenure.adapters.redis import foreign_keys
 from tenure.adapters.redis.script import RETIRE, ROSTER
-from tenure.adapters.redis.store import Store, micros
+from tenure.adapters.redis.store import RedisStore, micros
 from tenure.errors import StoreForeign
 from tenure.owner import Member, Owner, retired
 
-#: If nothing was heard of anybody for so long, that was the server's fault or the network's: two beats.
+#: If no worker was heard for this long, the server or the network is at fault: two beats.
 SILENCE_SECONDS = 2.0
 #: Queues that are looked at in one step.
 _TOGETHER = 200
@@ -25,10 +25,10 @@ _decoder = msgspec.json.Decoder(Owner)
 
 
 class RedisRoster:
-    """Presence in the store."""
+    """The roster in Redis."""
 
-    def __init__(self, store: Store) -> None:
-        """Stand on `store`."""
+    def __init__(self, store: RedisStore) -> None:
+        """Take the store."""
         self._store = store
 
     async def join(self, owner: Owner) -> None:
@@ -41,7 +41,7 @@ class RedisRoster:
         await self._ask("beat", owner.id, _encode(owner), micros(SILENCE_SECONDS))
 
     async def leave(self, owner: Owner) -> None:
-        """Goodbye."""
+        """Note that an owner leaves."""
         await self._ask("leave", owner.id)
 
     async def members(self) -> list[Member]:
@@ -62,7 +62,7 @@ class RedisRoster:
         return await self._store.run(ROSTER, (), word, owner, *more)
 
 
-async def holding(store: Store, owner: str, mode: str) -> list[str]:
+async def holding(store: RedisStore, owner: str, mode: str) -> list[str]:
     """The queues in which an owner holds something. With mode "ban" it is banned in each queue first."""
     queues = await store.queues()
     together = 1 if store.link.is_cluster else _TOGETHER
@@ -73,14 +73,14 @@ async def holding(store: Store, owner: str, mode: str) -> list[str]:
         if isinstance(answer, StoreForeign) and len(group) > 1:
             for queue in group:
                 (alone,) = await store.run_each([store.call(RETIRE, [queue], (mode, owner))])
-                held += [queue] if strange.sound(queue, alone) and alone[0] else []
-        elif strange.sound(group[0], answer):
+                held += [queue] if foreign_keys.sound(queue, alone) and alone[0] else []
+        elif foreign_keys.sound(group[0], answer):
             held += [queue for queue, holds in zip(group, answer, strict=True) if holds]
     return held
 
 
 class _Listed(NamedTuple):
-    """What the server has written down about owners, by their ids."""
+    """The server's entries about owners, by owner id."""
 
     now: float
     heard: dict[bytes, bytes]
@@ -90,12 +90,12 @@ class _Listed(NamedTuple):
     retiring: dict[bytes, bytes]
 
     def member(self, id: bytes, raw: bytes | None) -> Member | None:
-        """One of them. None: it was not written by Tenure, which is logged."""
-        owner = _unknown(id) if raw is None else strange.read(_decoder, raw, "the roster")
+        """Decode an owner's entry. None: Tenure did not write it, which is logged."""
+        owner = _unknown(id) if raw is None else foreign_keys.read(_decoder, raw, "the roster")
         if owner is None:
             return None
         if owner.id.encode() != id:
-            strange.tell("the roster", id)
+            foreign_keys.tell("the roster", id)
             return None
         how = self.retiring.get(id, b"")
         return Member(
@@ -112,9 +112,9 @@ def _pairs(flat: Sequence[bytes]) -> dict[bytes, bytes]:
 
 
 def _unknown(id: bytes) -> Owner | None:
-    """One that never joined, and is being retired."""
+    """Make an entry for an owner that never joined and is being retired."""
     try:
         return Owner.of_id(id.decode())
     except UnicodeDecodeError:
-        strange.tell("the list of those who are retired", id)
+        foreign_keys.tell("the list of those who are retired", id)
         return None

@@ -11,13 +11,15 @@ import msgspec
 
 from tenure import envelope
 from tenure.adapters.redis import together
+from tenure.adapters.redis.asking import ASKS, request_text
 from tenure.adapters.redis.naming import scope_text, unique_text
 from tenure.adapters.redis.script import SEND
-from tenure.adapters.redis.store import Store, micros
+from tenure.adapters.redis.store import RedisStore, micros
+from tenure.announcement import AnnounceRequest
 from tenure.broker import Refused, Sent
 from tenure.claim import Scope, digest
 from tenure.message import MAX_PRIORITY, NO_OVERRIDES, Message, Outgoing
-from tenure.refusal import key_conflict, of_size
+from tenure.rules.rejections import key_conflict, of_size, queue_full
 from tenure.rules.sendable import unsendable
 from tenure.verdict import Reason
 
@@ -27,12 +29,14 @@ _PIECE = 250
 _LEVELS = [str(level) for level in range(MAX_PRIORITY + 1)]
 
 
-class Parcel(msgspec.Struct):
-    """What goes to one queue in one call."""
+class QueueSend(msgspec.Struct):
+    """The messages that one call sends to one queue."""
 
     #: Where each entry stands in the batch.
     places: list[int] = []
     raws: list[bytes] = []
+    #: They are refused if so many wait there. None: any number may.
+    most: int | None = None
 
 
 def entry_of(outgoing: Outgoing, raw: bytes, wall: float, refusal: Reason | None = None) -> tuple[Any, ...]:
@@ -41,6 +45,8 @@ def entry_of(outgoing: Outgoing, raw: bytes, wall: float, refusal: Reason | None
     level = _LEVELS[max(0, min(MAX_PRIORITY, message.priority))]
     sent_at = message.sent_at or wall
     tail = f"|{sent_at!r}|{message.task}"
+    if message.announce:
+        tail += f"{ASKS}{request_text(AnnounceRequest.of(message), message.generation)}"
     if (
         outgoing.delay_seconds <= 0
         and message.key is None
@@ -59,7 +65,7 @@ def _extras(outgoing: Outgoing, sent_at: float, refusal: Reason | None) -> dict[
     message = outgoing.message
     extras: dict[str, object] = {}
     if refusal is not None:
-        return {"r": _encode(refusal).decode()}
+        return extras | {"r": _encode(refusal).decode()}
     if outgoing.delay_seconds > 0:
         extras["d"] = micros(outgoing.delay_seconds)
     if message.key is not None:
@@ -77,10 +83,10 @@ def _extras(outgoing: Outgoing, sent_at: float, refusal: Reason | None) -> dict[
     return extras
 
 
-async def send(store: Store, batch: Sequence[Outgoing], body_limit: int) -> list[Sent]:
+async def send(store: RedisStore, batch: Sequence[Outgoing], body_limit: int) -> list[Sent]:
     """Store messages. One answer for each, in order."""
     answers: list[Sent | None] = [None] * len(batch)
-    parcels: dict[str, Parcel] = {}
+    parcels: dict[tuple[str, int | None], QueueSend] = {}
     for place, outgoing in enumerate(batch):
         message = outgoing.message
         refusal = unsendable(outgoing)
@@ -92,20 +98,23 @@ async def send(store: Store, batch: Sequence[Outgoing], body_limit: int) -> list
         if refused is not None:
             answers[place] = Sent(message.id, refusal=refused)
             continue
-        parcel = parcels.get(message.queue)
+        most = outgoing.most_waiting
+        parcel = parcels.get((message.queue, most))
         if parcel is None:
-            parcel = parcels[message.queue] = Parcel()
+            parcel = parcels[message.queue, most] = QueueSend(most=most)
         parcel.places.append(place)
         parcel.raws.append(raw)
-    pieces = [(queue, piece) for queue, parcel in parcels.items() for piece in _pieces(parcel)]
+    pieces = [(queue, piece) for (queue, _), parcel in parcels.items() for piece in _pieces(parcel)]
     if pieces:
-        await store.make_known(parcels)
+        queues = dict.fromkeys(queue for queue, _ in parcels)
+        await store.make_known(queues)
+        await store.make_announcing(one.message for one in batch)
         runs = list(together.groups(store, pieces, lambda one: len(one[1].places)))
         calls = (together.call(store, SEND, ("",), [_part(store, *one, batch) for one in some]) for some in runs)
         told = await together.run(store, calls, [len(some) for some in runs])
         for (_, piece), answer in zip(pieces, told, strict=True):
             _tell(piece, [batch[place].message for place in piece.places], answer, answers)
-        await store.hint(parcels)
+        await store.hint(queues)
     return [answer for answer in answers if answer is not None]
 
 
@@ -115,37 +124,42 @@ def refusal(outgoing: Outgoing, body_limit: int) -> Reason | None:
     return unsendable(outgoing) or of_size(message, len(envelope.encode(message)), body_limit)
 
 
-async def put_aside(store: Store, batch: Sequence[Refused]) -> None:
-    """Store what was refused as dead letters, without their keys. What is known already is left as it is."""
+async def put_aside(store: RedisStore, batch: Sequence[Refused]) -> None:
+    """Store refused messages as dead letters, without their keys. A known one is left as it is."""
     by_queue: dict[str, list[Refused]] = {}
     for one in batch:
         by_queue.setdefault(one.message.queue, []).append(one)
     await store.make_known(by_queue)
+    await store.make_announcing(one.message for one in batch)
     calls, wall = [], store.clock.wall()
     for queue, some in by_queue.items():
         entries = [entry_of(Outgoing(one.message), envelope.encode(one.message), wall, one.reason) for one in some]
         values = [value for entry in entries for value in entry]
-        calls.append(together.call(store, SEND, ("lenient",), [together.Part(queue, [len(some), *values])]))
+        calls.append(together.call(store, SEND, ("lenient",), [together.CommandPart(queue, [len(some), *values])]))
     await store.run_all(calls, keeps=True)
 
 
-def _pieces(parcel: Parcel) -> list[Parcel]:
+def _pieces(parcel: QueueSend) -> list[QueueSend]:
     """A script holds up everybody else while it runs; and the server stores one piece while the next is written."""
     if len(parcel.places) <= _PIECE:
         return [parcel]
     starts = range(0, len(parcel.places), _PIECE)
-    return [Parcel(parcel.places[start : start + _PIECE], parcel.raws[start : start + _PIECE]) for start in starts]
+    return [
+        QueueSend(parcel.places[start : start + _PIECE], parcel.raws[start : start + _PIECE], parcel.most)
+        for start in starts
+    ]
 
 
-def _part(store: Store, queue: str, parcel: Parcel, batch: Sequence[Outgoing]) -> together.Part:
+def _part(store: RedisStore, queue: str, parcel: QueueSend, batch: Sequence[Outgoing]) -> together.CommandPart:
     wall = store.clock.wall()
-    arguments: list[Any] = [len(parcel.places)]
+    count = len(parcel.places)
+    arguments: list[Any] = [count if parcel.most is None else f"{count}/{max(0, parcel.most)}"]
     for place, raw in zip(parcel.places, parcel.raws, strict=True):
         arguments += entry_of(batch[place], raw, wall)
-    return together.Part(queue, arguments)
+    return together.CommandPart(queue, arguments)
 
 
-def _tell(parcel: Parcel, messages: Sequence[Message], told: Any, answers: list[Sent | None]) -> None:
+def _tell(parcel: QueueSend, messages: Sequence[Message], told: Any, answers: list[Sent | None]) -> None:
     if isinstance(told, int):
         for place, message in zip(parcel.places, messages, strict=True):
             answers[place] = Sent(message.id)
@@ -156,5 +170,7 @@ def _tell(parcel: Parcel, messages: Sequence[Message], told: Any, answers: list[
             answers[place] = Sent(message.id)
         elif word[:1] == b"=":
             answers[place] = Sent(other or message.id, duplicate=True)
+        elif word == b"+":
+            answers[place] = Sent(message.id, refusal=queue_full(message, parcel.most or 0))
         else:
             answers[place] = Sent(message.id, refusal=key_conflict(message, other))

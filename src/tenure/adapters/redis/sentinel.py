@@ -1,4 +1,4 @@
-"""The way to the master of a service, by the word of the Sentinels that watch it."""
+"""Finds the master of a service by asking the Sentinels that watch it."""
 
 import asyncio
 from collections.abc import Iterable
@@ -8,11 +8,11 @@ from redis.asyncio.sentinel import Sentinel
 from redis.exceptions import AuthenticationError, RedisError
 
 from tenure.adapters.redis import faults
-from tenure.adapters.redis.confirming import Confirmation
 from tenure.adapters.redis.connecting import Address, no_retry, tls
-from tenure.adapters.redis.line import Command
-from tenure.adapters.redis.link import Link
-from tenure.adapters.redis.options import Options
+from tenure.adapters.redis.connection_pool import Command
+from tenure.adapters.redis.options import RedisOptions
+from tenure.adapters.redis.replication import Replication
+from tenure.adapters.redis.topology import Topology
 from tenure.clock import SYSTEM_CLOCK
 from tenure.errors import BrokerUnavailable
 
@@ -20,26 +20,28 @@ from tenure.errors import BrokerUnavailable
 _ASK_AGAIN_SECONDS, _PATIENCE_SECONDS = 1.0, 0.5
 
 
-class SentinelLink(Link):
+class SentinelLink(Topology):
     """The way to the master of a service."""
 
-    def __init__(self, options: Options) -> None:
+    def __init__(self, options: RedisOptions) -> None:
         """Ask Sentinels when it is first needed."""
         super().__init__(options)
         self._master: Address | None = None
         self._asked = 0.0
         how: dict[str, Any] = {
-            "password": options.sentinel_password, "socket_timeout": options.timeout_seconds,
-            "socket_connect_timeout": options.timeout_seconds, "retry": no_retry(),
-        }  # fmt: skip
+            "password": options.sentinel_password,
+            "socket_timeout": options.timeout_seconds,
+            "socket_connect_timeout": options.timeout_seconds,
+            "retry": no_retry(),
+        }
         if options.tls:
             how |= {"ssl": True, **tls(options)}
         self._sentinel = Sentinel(list(options.hosts), sentinel_kwargs=how)  # type: ignore[no-untyped-call]
 
     async def address_of(self, key: str) -> Address:  # noqa: ARG002 - there is only one
-        """Whoever is the master, by the Sentinels' word.
+        """The master, as the Sentinels name it.
 
-        They are asked once a second: a master that was replaced goes on taking writes until somebody tells it, and
+        They are asked once a second: a master that was replaced goes on taking writes until it learns of that, and
         those are lost. Where none of them answers, the one that is known still counts.
         """
         master, now = self._master, SYSTEM_CLOCK.monotonic()
@@ -60,7 +62,7 @@ class SentinelLink(Link):
         return master
 
     async def close(self) -> None:
-        """Of the Sentinels too."""
+        """Close the connections, those to the Sentinels too."""
         await super().close()
         for one in self._sentinel.sentinels:
             await one.aclose()
@@ -78,7 +80,7 @@ class SentinelLink(Link):
         await super().drop()
 
     async def _ask_all(
-        self, commands: Iterable[tuple[str, Command]], confirmation: Confirmation | None = None
+        self, commands: Iterable[tuple[str, Command]], confirmation: Replication | None = None
     ) -> list[Any]:
         try:
             answers = await super()._ask_all(commands, confirmation)

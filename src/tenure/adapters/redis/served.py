@@ -9,9 +9,9 @@ from functools import lru_cache
 
 from tenure.rules.queue_pattern import has_pattern, is_pattern, served_of
 
-#: So many names are asked whether they have something or not.
+#: This many names are asked whether they have something or not.
 FEW = 8
-#: Queues of which is remembered whether a pattern fits.
+#: The most queues whose match with a pattern is remembered.
 _MOST_KEPT = 100_000
 
 
@@ -20,8 +20,8 @@ def is_few(queues: Sequence[str]) -> bool:
     return len(queues) <= FEW and not has_pattern(queues)
 
 
-class Served:
-    """The queues that a request stands for."""
+class ServedQueues:
+    """The queues of a request."""
 
     def __init__(self, queues: tuple[str, ...], excluded: tuple[str, ...]) -> None:
         """Names and patterns; without `excluded`."""
@@ -37,7 +37,7 @@ class Served:
         return isinstance(queue, str) and bool(self.of((queue,)))
 
     def of(self, queues: Iterable[str]) -> list[str]:
-        """Those that are served, in their order."""
+        """Return the queues that are served, in their order."""
         queues, known = list(queues), self._known
         new = [queue for queue in queues if queue not in known]
         if new:
@@ -50,11 +50,11 @@ class Served:
         return [queue for queue in queues if known[queue]]
 
     def names(self) -> list[str]:
-        """Those that are served by their names."""
+        """Return the queues that are served by their names."""
         return self._names
 
 
 @lru_cache(maxsize=64)
-def served(queues: tuple[str, ...], excluded: tuple[str, ...]) -> Served:
+def served(queues: tuple[str, ...], excluded: tuple[str, ...]) -> ServedQueues:
     """The same object for the same request, so that it is worked out once."""
-    return Served(queues, excluded)
+    return ServedQueues(queues, excluded)

@@ -1,7 +1,7 @@
 """Checking: what is looked at when a place is opened, before anything is written to it.
 
-A server that cannot do it, or a user who may not, is an error. A server that works but may lose messages is a finding,
-and is told in the log once a process. Used by `store.py`.
+A server that cannot do it, or a user who may not, is an error. A server that works but may lose messages is a
+finding, and is logged once a process. Used by `store.py`.
 """
 
 import logging
@@ -9,8 +9,8 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import Any
 
 from tenure.adapters.redis import faults
-from tenure.adapters.redis.naming import Names
-from tenure.adapters.redis.options import Options
+from tenure.adapters.redis.naming import RedisNames
+from tenure.adapters.redis.options import RedisOptions
 from tenure.errors import BrokerError, ConfigurationError
 from tenure.finding import Finding, Severity
 
@@ -18,12 +18,12 @@ logger = logging.getLogger("tenure.redis")
 
 _OLDEST = (6, 2)
 _WAITAOF_SINCE = (7, 2)
-#: What was said in the log of this process: each of its stores would find the same.
+#: The findings that this process has logged: each of its stores would find the same.
 _TOLD: set[Finding] = set()
 
 
 async def check(
-    command: Callable[..., Awaitable[Any]], options: Options, names: Names, *, must_exist: bool
+    command: Callable[..., Awaitable[Any]], options: RedisOptions, names: RedisNames, *, must_exist: bool
 ) -> tuple[bool, list[Finding]]:
     """Whether the server has WAITAOF, and what is wrong with how it is set up."""
     info = await command("INFO", "server")
@@ -44,11 +44,11 @@ async def check(
     return number >= _WAITAOF_SINCE, findings
 
 
-async def _findings(command: Callable[..., Awaitable[Any]], options: Options) -> AsyncIterator[Finding]:
+async def _findings(command: Callable[..., Awaitable[Any]], options: RedisOptions) -> AsyncIterator[Finding]:
     try:
         _, policy = await command("CONFIG", "GET", "maxmemory-policy")
     except (ConfigurationError, BrokerError, ValueError):
-        return  # not everybody may ask, and hosted servers do not tell
+        return  # not every user may ask, and hosted servers do not answer
     if policy != b"noeviction":
         evidence = f"when its memory is full it may drop keys, and messages with them (by {policy.decode()})"
         remedy = "Set maxmemory-policy to noeviction"

@@ -1,8 +1,8 @@
-"""The server's wall time, as its last `TIME` told it: our clock that never jumps, plus what it was ahead then.
+"""The server's wall time: our clock that never jumps, plus the difference at its last `TIME`.
 
 Ticks of schedules and `expires` go by it, so that all workers agree, whatever their own wall clocks show. Heard when a
-place is opened and with every reading of the board, once a second. In virtual time our wall clock, as it was at first,
-stands for the server's. Used by `store.py` and `table.py`.
+place is opened and with every reading of the board, once a second. In virtual time our wall clock, as it was at
+first, is used as the server's. Used by `store.py` and `table.py`.
 """
 
 from collections.abc import Sequence

@@ -11,14 +11,14 @@ import msgspec
 
 from tenure import envelope
 from tenure.adapters.redis import together
-from tenure.adapters.redis.link import Call
-from tenure.adapters.redis.outbox import Outbox
+from tenure.adapters.redis.outbox import HandOffOutbox
 from tenure.adapters.redis.script import ACK, SETTLE
 from tenure.adapters.redis.sending import entry_of
-from tenure.adapters.redis.store import Store, micros
+from tenure.adapters.redis.store import RedisStore, micros
+from tenure.adapters.redis.topology import ScriptCall
 from tenure.message import Outgoing
 from tenure.record import Ending
-from tenure.refusal import of_size
+from tenure.rules.rejections import of_size
 from tenure.settlement import Ack, DeadLetter, GiveBack, Nack, Outcome
 
 T = TypeVar("T", Ack, Nack, GiveBack, DeadLetter)
@@ -26,13 +26,19 @@ T = TypeVar("T", Ack, Nack, GiveBack, DeadLetter)
 _encode = msgspec.json.Encoder().encode
 
 
-async def ack(store: Store, outbox: Outbox, batch: Sequence[Ack], body_limit: int) -> list[Outcome]:
-    """Done."""
+async def ack(store: RedisStore, outbox: HandOffOutbox, batch: Sequence[Ack], body_limit: int) -> list[Outcome]:
+    """Delete messages whose work is done."""
     outcomes: list[Outcome] = [Outcome.UNKNOWN] * len(batch)
     handoffs = {handoff.message.queue for entry in batch if entry.handoffs for handoff in entry.handoffs}
     if handoffs:
         await store.make_known(handoffs)
-    calls, orders, sizes, plain = list[Call](), list[list[int]](), list[int](), list[tuple[together.Part, list[int]]]()
+        await store.make_announcing(handoff.message for entry in batch for handoff in entry.handoffs)
+    calls, orders, sizes, plain = (
+        list[ScriptCall](),
+        list[list[int]](),
+        list[int](),
+        list[tuple[together.CommandPart, list[int]]](),
+    )
     for queue, places in _by_queue(batch).items():
         queues, arguments, order = _ack_arguments(store, queue, batch, places, body_limit)
         if handoffs and any(batch[place].handoffs for place in places):
@@ -40,7 +46,7 @@ async def ack(store: Store, outbox: Outbox, batch: Sequence[Ack], body_limit: in
             orders.append(order)
             sizes.append(1)
         else:
-            plain.append((together.Part(queue, arguments), order))
+            plain.append((together.CommandPart(queue, arguments), order))
     for some in together.groups(store, plain, lambda one: len(one[1])):
         calls.append(together.call(store, ACK, (len(some),), [part for part, _ in some]))
         orders += [order for _, order in some]
@@ -60,7 +66,7 @@ async def ack(store: Store, outbox: Outbox, batch: Sequence[Ack], body_limit: in
 
 
 def _ack_arguments(
-    store: Store, queue: str, batch: Sequence[Ack], places: list[int], body_limit: int
+    store: RedisStore, queue: str, batch: Sequence[Ack], places: list[int], body_limit: int
 ) -> tuple[list[str], list[Any], list[int]]:
     """The queues that the script needs, its arguments, and the order of its answers."""
     loans: dict[tuple[int, str], list[int]] = {}
@@ -77,12 +83,14 @@ def _ack_arguments(
             arguments += (entry.lease.id, entry.result)
             if entry.handoffs:
                 given += _handoff_arguments(store, entry.handoffs, queues, number, body_limit)
+            if entry.is_duplicate:
+                given += (number, -1, "")
         order += members
     return queues, arguments + given, order
 
 
 def _handoff_arguments(
-    store: Store, handoffs: Sequence[Outgoing], queues: list[str], number: int, body_limit: int
+    store: RedisStore, handoffs: Sequence[Outgoing], queues: list[str], number: int, body_limit: int
 ) -> list[Any]:
     wall = store.clock.wall()
     arguments: list[Any] = []
@@ -103,8 +111,8 @@ def _handoff_arguments(
     return arguments
 
 
-async def nack(store: Store, batch: Sequence[Nack]) -> list[Outcome]:
-    """Failed: one attempt used."""
+async def nack(store: RedisStore, batch: Sequence[Nack]) -> list[Outcome]:
+    """Return messages whose attempt failed. One attempt is used."""
 
     def failed(entry: Nack) -> tuple[Any, ...]:
         ending = Ending(store.clock.wall(), "failed", entry.lease.owner, entry.reason)
@@ -113,8 +121,8 @@ async def nack(store: Store, batch: Sequence[Nack]) -> list[Outcome]:
     return await _settle(store, batch, "back", failed, Outcome.RETURNED)
 
 
-async def give_back(store: Store, batch: Sequence[GiveBack]) -> list[Outcome]:
-    """Not run: nothing used."""
+async def give_back(store: RedisStore, batch: Sequence[GiveBack]) -> list[Outcome]:
+    """Return messages that were not run. No attempt is used."""
 
     def unused(entry: GiveBack) -> tuple[Any, ...]:
         delay = max(0, micros(entry.delay_seconds))
@@ -126,7 +134,7 @@ async def give_back(store: Store, batch: Sequence[GiveBack]) -> list[Outcome]:
     return await _settle(store, batch, "back", unused, Outcome.RETURNED)
 
 
-async def dead_letter(store: Store, batch: Sequence[DeadLetter]) -> list[Outcome]:
+async def dead_letter(store: RedisStore, batch: Sequence[DeadLetter]) -> list[Outcome]:
     """Put aside, raw bytes and all."""
 
     def dead(entry: DeadLetter) -> tuple[Any, ...]:
@@ -137,12 +145,12 @@ async def dead_letter(store: Store, batch: Sequence[DeadLetter]) -> list[Outcome
 
 
 async def _settle(
-    store: Store, batch: Sequence[T], how: str, rest: Callable[[T], tuple[Any, ...]], outcome: Outcome
+    store: RedisStore, batch: Sequence[T], how: str, rest: Callable[[T], tuple[Any, ...]], outcome: Outcome
 ) -> list[Outcome]:
     outcomes: list[Outcome] = [Outcome.UNKNOWN] * len(batch)
     groups = _by_queue(batch)
     parts = [
-        together.Part(queue, [value for place in places for value in _arguments(how, batch[place], rest)])
+        together.CommandPart(queue, [value for place in places for value in _arguments(how, batch[place], rest)])
         for queue, places in groups.items()
     ]
     runs = list(together.groups(store, parts, lambda part: len(groups[part.queue])))

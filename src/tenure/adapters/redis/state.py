@@ -7,13 +7,13 @@ from tenure.adapters.redis.key_values import RedisKeyValues
 from tenure.adapters.redis.ledger import RedisLedger
 from tenure.adapters.redis.records import RedisRecords
 from tenure.adapters.redis.roster import RedisRoster
-from tenure.adapters.redis.store import Store
+from tenure.adapters.redis.store import RedisStore
 
 
 class RedisState:
     """Ledger, records, roster, journal, board, audit log and key-values on one server."""
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: RedisStore) -> None:
         """Stand on `store`, which the broker may share."""
         self._store = store
         self._ledger = RedisLedger(store)
@@ -36,17 +36,17 @@ class RedisState:
 
     @property
     def roster(self) -> RedisRoster:
-        """Presence."""
+        """The roster of workers."""
         return self._roster
 
     @property
     def journal(self) -> RedisJournal:
-        """Events."""
+        """The journal of events."""
         return self._journal
 
     @property
     def board(self) -> RedisBoard:
-        """What operators and schedules say."""
+        """The board: pauses, ticks and posts."""
         return self._board
 
     @property
@@ -60,7 +60,7 @@ class RedisState:
         return self._key_values
 
     def wall(self) -> float:
-        """The server's."""
+        """Return the server's wall time."""
         return self._store.wall.now()
 
     async def open(self) -> None:

@@ -14,21 +14,22 @@ from typing import Any
 from redis.asyncio.connection import Connection
 from redis.exceptions import RedisError
 
-from tenure.adapters.redis import faults, strange
-from tenure.adapters.redis.checking import check
+from tenure.adapters.redis import faults, foreign_keys
 from tenure.adapters.redis.cluster import ClusterLink
-from tenure.adapters.redis.confirming import Confirmation
 from tenure.adapters.redis.connecting import connection_to
-from tenure.adapters.redis.link import Call, Link
-from tenure.adapters.redis.listening import Listener
-from tenure.adapters.redis.naming import Names
-from tenure.adapters.redis.options import Options
+from tenure.adapters.redis.naming import RedisNames
+from tenure.adapters.redis.options import RedisOptions
+from tenure.adapters.redis.replication import Replication
 from tenure.adapters.redis.script import Script
 from tenure.adapters.redis.sentinel import SentinelLink
+from tenure.adapters.redis.server_check import check
 from tenure.adapters.redis.server_wall import ServerWall
+from tenure.adapters.redis.subscriber import Subscriber
+from tenure.adapters.redis.topology import ScriptCall, Topology
 from tenure.clock import Clock, SystemClock
 from tenure.errors import BrokerError, ConfigurationError
 from tenure.finding import Finding
+from tenure.message import Message
 from tenure.owner import retired
 
 logger = logging.getLogger("tenure.redis")
@@ -36,12 +37,12 @@ logger = logging.getLogger("tenure.redis")
 #: On the list of queues that have something: the time less this is the score of one that is ready (`lua/listed.lua`).
 READY = 1 << 52
 #: The ways to each kind of place.
-_LINKS = {"one": Link, "sentinel": SentinelLink, "cluster": ClusterLink}
-#: A queue that was made known so long ago is made known again: somebody may have flushed the server.
+_LINKS = {"one": Topology, "sentinel": SentinelLink, "cluster": ClusterLink}
+#: The name of a queue is written again after this time: the server may have been flushed.
 _KNOWN_SECONDS = 30.0
 
-#: Every listener of a loop; in virtual time a write waits until all of them have heard of it.
-_LISTENERS: "weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, weakref.WeakSet[Listener]]" = (
+#: Every listener of a loop; in virtual time a write waits until all of them have received it.
+_LISTENERS: "weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, weakref.WeakSet[Subscriber]]" = (
     weakref.WeakKeyDictionary()
 )
 
@@ -52,23 +53,23 @@ def micros(seconds: float) -> int:
 
 
 def read_queues(raws: Iterable[bytes]) -> list[str]:
-    """The names of queues; without those that are no text, and so are none of ours."""
+    """The names of queues; without those that are not text, and so are foreign."""
     queues = []
     for raw in raws:
         try:
             queues.append(raw.decode())
         except UnicodeDecodeError:
-            strange.tell("the list of queues", raw)
+            foreign_keys.tell("the list of queues", raw)
     return queues
 
 
-class Store:
+class RedisStore:
     """One place for messages and state."""
 
     def __init__(
-        self, options: Options, clock: Clock, *, must_exist: bool = False, wall: ServerWall | None = None
+        self, options: RedisOptions, clock: Clock, *, must_exist: bool = False, wall: ServerWall | None = None
     ) -> None:
-        """Nothing is opened yet."""
+        """Take the options and the clock. `open` connects."""
         self.options = options
         self._must_exist = must_exist
         self.clock = clock
@@ -76,15 +77,17 @@ class Store:
         self.wall = ServerWall(clock) if wall is None else wall
         #: A clock that is not the machine's decides itself; else the server's does.
         self.is_virtual = not isinstance(clock, SystemClock)
-        self.link: Link = _LINKS[options.kind](options)
-        self.names = Names(options.prefix, is_cluster=self.link.is_cluster)
+        self.link: Topology = _LINKS[options.kind](options)
+        self.names = RedisNames(options.prefix, is_cluster=self.link.is_cluster)
         self.listener = self._new_listener()
         self._keep = str(micros(options.keep_seconds))
         self._known: dict[str, float] = {}
-        #: What is wrong with how the server is set up.
+        #: Likewise the queues that were noted as `announcing`.
+        self._announcing: dict[str, float] = {}
+        #: Findings about how the server is set up.
         self.findings: list[Finding] = []
         self._has_waitaof = False
-        #: How often the link had dropped its connections when the listener was last told.
+        #: How often the link had dropped its connections when the listener was last updated.
         self._drops = 0
         #: How often queues had their turn, in a cluster.
         self._turns = 0
@@ -112,7 +115,7 @@ class Store:
             self._users += 1
 
     async def close(self) -> None:
-        """One user less; the last one closes all connections."""
+        """Remove one user of the connections. The last one closes them."""
         if self._pid != os.getpid() or self._users == 0:
             return
         self._users -= 1
@@ -120,9 +123,9 @@ class Store:
             await self.listener.close()
             await self.link.close()
 
-    def twin(self) -> "Store":
+    def twin(self) -> "RedisStore":
         """The same place, for another loop."""
-        return Store(self.options, self.clock, must_exist=self._must_exist, wall=self.wall)
+        return RedisStore(self.options, self.clock, must_exist=self._must_exist, wall=self.wall)
 
     def busy(self) -> bool:
         """Whether an answer is on its way."""
@@ -133,7 +136,7 @@ class Store:
         self.link = _LINKS[self.options.kind](self.options)
         self._drops = 0
         self.listener = self._new_listener()
-        self._known.clear()
+        self._forget_known()
         self._pid = os.getpid()
         _LISTENERS.setdefault(loop, weakref.WeakSet()).add(self.listener)
         # A loop in virtual time must not let time pass while the server is at work for it.
@@ -141,14 +144,14 @@ class Store:
         if watch is not None:
             watch(self.busy)
 
-    def _new_listener(self) -> Listener:
+    def _new_listener(self) -> Subscriber:
         # What ended this connection has likely ended the others, and they do not notice.
-        return Listener(self._connect_listener, self.options.place, self._drop, self.options.timeout_seconds)
+        return Subscriber(self._connect_listener, self.options.place, self._drop, self.options.timeout_seconds)
 
     async def _drop(self) -> None:
         await self.link.drop()
         self._drops = self.link.drops
-        self._known.clear()  # perhaps it came back empty
+        self._forget_known()  # perhaps it came back empty
 
     async def _connect_listener(self) -> Connection:
         address = await self.link.address_of(self.names.common)
@@ -165,31 +168,31 @@ class Store:
 
     # --- asking -----------------------------------------------------------------------------------------
 
-    def call(self, script: Script, queues: Sequence[str], arguments: Sequence[Any]) -> Call:
+    def call(self, script: Script, queues: Sequence[str], arguments: Sequence[Any]) -> ScriptCall:
         """A run of `script` on these queues, which share a slot; none: on what belongs to no queue."""
         names = self.names
         keys = [names.queue(queue) for queue in queues]
         keys.append(names.beside(queues[0]) if queues else names.common)
         clock = self.clock
         now = str(micros(clock.monotonic())) if self.is_virtual else ""
-        return Call(script, keys, [now, repr(clock.wall()), self._keep, *arguments])
+        return ScriptCall(script, keys, [now, repr(clock.wall()), self._keep, *arguments])
 
     async def run(self, script: Script, queues: Sequence[str], *arguments: Any, writes: bool = True) -> Any:
         """Run one script."""
         (answer,) = await self.run_all([self.call(script, queues, arguments)], writes=writes)
         return answer
 
-    async def run_all(self, calls: Iterable[Call], *, writes: bool = True, keeps: bool = False) -> list[Any]:
-        """Run scripts, in order where they lie on one server.
+    async def run_all(self, calls: Iterable[ScriptCall], *, writes: bool = True, keeps: bool = False) -> list[Any]:
+        """Run scripts, in order where they run on one server.
 
-        `keeps`: this is what somebody relies on. With `durability=replicated`, return when a replica has it.
+        `keeps`: the caller relies on this write. With `durability=replicated`, return when a replica has it.
         """
         self._require_open()
         if isinstance(calls, list) and not calls:
             return []
         return await self._run(calls, writes=writes, keeps=keeps, each=False)
 
-    async def run_each(self, calls: Sequence[Call], *, writes: bool = True) -> list[Any]:
+    async def run_each(self, calls: Sequence[ScriptCall], *, writes: bool = True) -> list[Any]:
         """Run scripts on one queue each, where the garbage in one must not stop the others.
 
         The answer of a queue in which a key is not ours is a `StoreForeign`; nothing was changed there.
@@ -197,10 +200,10 @@ class Store:
         self._require_open()
         return await self._run(calls, writes=writes, keeps=False, each=True) if calls else []
 
-    async def _run(self, calls: Iterable[Call], *, writes: bool, keeps: bool, each: bool) -> list[Any]:
+    async def _run(self, calls: Iterable[ScriptCall], *, writes: bool, keeps: bool, each: bool) -> list[Any]:
         options, confirmation = self.options, None
         if keeps and options.durability == "replicated":
-            confirmation = Confirmation(options.timeout_seconds, disk_too=self._has_waitaof)
+            confirmation = Replication(options.timeout_seconds, disk_too=self._has_waitaof)
         self._busy += 1
         try:
             answers = await self.link.run_all(calls, confirmation, each=each)
@@ -211,18 +214,18 @@ class Store:
         return answers
 
     def checked(self, answers: list[Any], *, each: bool = False) -> list[Any]:
-        """These answers, if there is no error among them; else it is raised.
+        """Return the answers, or raise the first error among them.
 
         `each`: where a key is not ours, the answer is a `StoreForeign`, as in `run_each`.
         """
         return self.link.all_checked(answers, each=each)
 
     async def command(self, *command: Any) -> Any:
-        """One plain command about what belongs to no queue."""
+        """Send one plain command about a key that belongs to no queue."""
         return await self.command_at(self.names.common, *command)
 
     async def command_at(self, key: str, *command: Any) -> Any:
-        """One plain command, on the server that has `key`."""
+        """Send one plain command to the server that has `key`."""
         self._require_open()
         self._busy += 1
         try:
@@ -231,7 +234,7 @@ class Store:
             await self._end_work()
 
     async def commands_at(self, key: str, commands: Sequence[Sequence[Any]]) -> list[Any]:
-        """Several."""
+        """Send several plain commands to the server that has `key`."""
         self._require_open()
         self._busy += 1
         try:
@@ -240,7 +243,7 @@ class Store:
             await self._end_work()
 
     async def commands_and_time(self, key: str, commands: Sequence[Sequence[Any]]) -> list[Any]:
-        """Several, and hear in the same exchange what time it is there."""
+        """Run several commands, and read the server's time in the same exchange."""
         asked = self.clock.monotonic()
         *answers, told = await self.commands_at(key, [*commands, ("TIME",)])
         self.wall.hear(told, asked)
@@ -253,7 +256,7 @@ class Store:
             # It lost its way, or found that it leads to another server. The listener would not notice: nothing is
             # said on its line for hours.
             self._drops = drops
-            self._known.clear()
+            self._forget_known()
             await self.listener.hang_up()
 
     def _require_open(self) -> None:
@@ -275,25 +278,52 @@ class Store:
 
     async def make_known(self, queues: Iterable[str]) -> None:
         """Note that there are such queues, before anything is put into them."""
+        await self._make_known(self.names.queues, self._known, queues)
+
+    async def make_announcing(self, messages: Iterable[Message]) -> None:
+        """In a cluster: note the queues of those that ask to be announced, before they are sent."""
+        if self.link.is_cluster:
+            await self.make_announcing_in(message.queue for message in messages if message.announce)
+
+    async def make_announcing_in(self, queues: Iterable[str]) -> None:
+        """In a cluster: note that messages in these queues ask to be announced (`announcing.py`)."""
+        if self.link.is_cluster:
+            await self._make_known(self.names.announcing, self._announcing, dict.fromkeys(queues))
+
+    async def _make_known(self, key: str, known: dict[str, float], queues: Iterable[str]) -> None:
         now = self.clock.monotonic()
-        new = [queue for queue in queues if now - self._known.get(queue, -_KNOWN_SECONDS) >= _KNOWN_SECONDS]
+        new = [queue for queue in queues if now - known.get(queue, -_KNOWN_SECONDS) >= _KNOWN_SECONDS]
         if new:
-            are_there = await self.command("SMISMEMBER", self.names.queues, *new)
+            are_there = await self.command("SMISMEMBER", key, *new)
             missing = [queue for queue, is_there in zip(new, are_there, strict=True) if not is_there]
             if missing:  # else nothing is written: a full server must go on lending
-                await self.command("SADD", self.names.queues, *missing)
-            self._known.update(dict.fromkeys(new, now))
+                await self.command("SADD", key, *missing)
+            known.update(dict.fromkeys(new, now))
+
+    def knows(self, queues: Iterable[str]) -> list[bool]:
+        """Whether each was made known lately."""
+        since, known = self.clock.monotonic() - _KNOWN_SECONDS, self._known
+        return [known.get(queue, since) > since for queue in queues]
+
+    def note_known(self, queues: Iterable[str]) -> None:
+        """They were made known just now."""
+        self._known.update(dict.fromkeys(queues, self.clock.monotonic()))
 
     def not_known(self, queue: str) -> None:
         """Make it known again with the next message."""
         self._known.pop(queue, None)
+        self._announcing.pop(queue, None)
+
+    def _forget_known(self) -> None:
+        self._known.clear()
+        self._announcing.clear()
 
     async def queues(self) -> list[str]:
         """Every queue there is, by name; one that stayed empty may have been forgotten."""
         return sorted(read_queues(await self.command("SMEMBERS", self.names.queues)))
 
     async def hint(self, queues: Iterable[str]) -> None:
-        """In a cluster, where scripts do not reach the list: something was put into these queues."""
+        """Put queues that received something on the list, in a cluster, where scripts do not reach it."""
         if self.link.is_cluster:
             await self.list_again(dict.fromkeys(queues, 0))
 
@@ -322,4 +352,4 @@ class Store:
         try:
             await self.commands_at(names.common, commands)
         except (BrokerError, ConfigurationError) as error:
-            logger.debug("they are listed when all queues are looked at: %s", error)
+            logger.debug("could not list the queues as non-empty (%s); the next look at all queues lists them", error)

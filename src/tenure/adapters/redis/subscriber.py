@@ -1,8 +1,8 @@
-"""Listening: one connection on which the server tells that something may be leased now.
+"""The subscriber: one connection on which the server announces messages to lease.
 
 However many queues a worker serves, it waits on this one connection, and no one asks again and again. Scripts publish
 on a channel of the queue whenever something becomes ready or will (`wake`). The connection notices its own end at
-once, and is made anew.
+once, and is made again.
 
 Used by `store.py`; belongs to one event loop.
 """
@@ -18,6 +18,7 @@ from redis.exceptions import RedisError, ResponseError
 
 from tenure.adapters.redis import faults
 from tenure.errors import BrokerError, BrokerUnavailable, ConfigurationError
+from tenure.rules.backoff import backoff_seconds
 
 logger = logging.getLogger("tenure.redis")
 
@@ -26,12 +27,12 @@ _FIRST_PAUSE, _LAST_PAUSE = 0.05, 1.0
 _SETTLE = b"tenure:settle:"
 #: Channels that are remembered for those who lease next.
 _MOST_NEW = 1000
-#: Words on a channel for which nobody waits, before it is left.
+#: Messages on a channel without a waiter before it is left.
 _UNHEARD = 3
 
 
-class Listener:
-    """Those who wait on this loop, and their connection."""
+class Subscriber:
+    """The waiters of this loop, and their connection."""
 
     def __init__(
         self,
@@ -40,7 +41,7 @@ class Listener:
         on_loss: Callable[[], Awaitable[None]],
         timeout_seconds: float,
     ) -> None:
-        """`connect` makes a connection; `on_loss` is told when it has ended."""
+        """`connect` makes a connection; `on_loss` is called when it has ended."""
         self._timeout = timeout_seconds
         self._on_loss = on_loss
         self._connect = connect
@@ -48,10 +49,10 @@ class Listener:
         self._connection: Connection | None = None
         self._task: asyncio.Task[None] | None = None
         self._channels: dict[bytes, int] = {}
-        #: Those that are left in a moment, unless somebody asks for them before that is said.
+        #: Channels to be left in a moment, unless a waiter asks for them first.
         self._leaving: set[bytes] = set()
         self._waiters: dict[asyncio.Future[bool], Container[bytes]] = {}
-        #: Channels on which something was said, of those that nobody named.
+        #: Channels with a message that no waiter named.
         self._new: set[bytes] = set()
         self._answers: dict[bytes, list[asyncio.Future[None]]] = {}
         self._starting = asyncio.Lock()
@@ -74,8 +75,8 @@ class Listener:
             self.pending -= 1
 
     async def hang_up(self) -> None:
-        """End the connection; it is made anew at once."""
-        # Nobody may use it from now on: redis-py would connect it again, behind our back.
+        """End the connection; it is made again at once."""
+        # It must not be used from now on: redis-py would connect it again by itself.
         connection, self._connection = self._connection, None
         if connection is not None:
             with contextlib.suppress(OSError, RedisError):
@@ -121,7 +122,7 @@ class Listener:
         return heard
 
     async def settle(self, publish: Callable[[str], Awaitable[int]]) -> None:
-        """Return when everything that was said before has been heard. A loop in virtual time would not wait for it."""
+        """Return when everything published before has been received. A loop in virtual time would not wait for it."""
         if self._connection is None or not self._channels:
             return
         channel = f"{_SETTLE.decode()}{id(self)}"
@@ -138,12 +139,12 @@ class Listener:
                 finally:
                     self.leave(waiter)
         except BrokerUnavailable:
-            return  # whoever waits hears of that by itself
+            return  # the waiters get that error themselves
         finally:
             self.pending -= 1
 
     def enter(self, channels: Iterable[str]) -> "asyncio.Future[bool]":
-        """Wait for a word on one of these channels. False: the connection is gone."""
+        """Wait for a message on one of these channels. False: the connection is gone."""
         return self.enter_for(frozenset(channel.encode() for channel in channels))
 
     def enter_for(self, channels: Container[bytes]) -> "asyncio.Future[bool]":
@@ -231,10 +232,10 @@ class Listener:
                 heard = True
         if name in self._channels and not name.startswith(_SETTLE):
             self._channels[name] = 0 if heard else self._channels[name] + 1
-            # Where everything is heard, others may be spoken to for long while somebody waits for their own.
+            # With all channels subscribed, others may get messages for long while a waiter waits for its own.
             is_idle = name == channel or not self._waiters
             if self._channels[name] >= _UNHEARD and self._connection is not None and is_idle:
-                # A busy worker needs no telling. Whoever waits next asks for it again.
+                # A busy worker needs no message. The next waiter subscribes again.
                 del self._channels[name]
                 self._leaving.add(name)
                 word = b"unsubscribe" if name == channel else b"punsubscribe"
@@ -264,13 +265,12 @@ class Listener:
                 await connection.disconnect(nowait=True)
 
     async def _connect_again(self) -> None:
-        pause, is_told = _FIRST_PAUSE, False
+        failures = 0
         while self._connection is None:
             try:
                 self._connection = await self._connect()
             except (BrokerError, ConfigurationError) as error:  # those who ask hear of it, too
-                if not is_told:  # once an outage
-                    logger.debug("listening: %s; trying again until it works", error)
-                    is_told = True
-                await asyncio.sleep(pause)
-                pause = min(2 * pause, _LAST_PAUSE)
+                failures += 1
+                if failures == 1:  # once an outage
+                    logger.debug("the subscription failed: %s; trying again until it works", error)
+                await asyncio.sleep(backoff_seconds(failures, _FIRST_PAUSE, _LAST_PAUSE))

@@ -1,14 +1,14 @@
-"""A table on Redis: rows of text that are changed only by whoever knows what they say.
+"""A table on Redis: rows of text that are changed only by compare-and-set.
 
 For brokers that keep no state themselves and have it kept here (`sqs://…?state=redis://…`, and likewise `azure://`);
-messages that lie in Redis do not use it. A part of the table is a hash, and where its rows are read in order a sorted
-set beside it. All of it lies in one slot, so that several rows can be changed in one step.
+messages in Redis do not use it. A part of the table is a hash, and where its rows are read in order a sorted
+set beside it. All of it is in one slot, so that several rows can be changed in one step.
 
 However many rows are looked up or changed, it is a handful of commands: of `lua/table.lua` one run for some hundred
 writes, which reads a part at once and writes it at once.
 
-With `durability=replicated` a write is answered when a replica has it. If none has it in time, nobody is told that it
-stands: also whoever looks for it is refused until a replica has all that was written here.
+With `durability=replicated` a write is answered when a replica has it. If none has it in time, the write is not
+confirmed, and reads of it are refused until a replica has all that was written here.
 """
 
 import re
@@ -16,16 +16,16 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from tenure.adapters.redis.faults import NotReplicated
-from tenure.adapters.redis.link import Call
-from tenure.adapters.redis.options import Options
+from tenure.adapters.redis.options import RedisOptions
 from tenure.adapters.redis.script import PAGE, TABLE
-from tenure.adapters.redis.store import Store
+from tenure.adapters.redis.store import RedisStore
+from tenure.adapters.redis.topology import ScriptCall
 from tenure.clock import Clock
-from tenure.table import KEEP, Place, Row, Scanned, Write
+from tenure.table import KEEP, Row, RowKey, Scanned, Write
 
 #: Parts of one row or a few, which are never read in order; these may be forgotten as a whole.
 _ALONE = ("m#", "k#", "u#", "banned#")
-#: So many writes, and characters of them, in one run of the script: a server does nothing else meanwhile.
+#: This many writes, and characters of them, in one run of the script: a server does nothing else meanwhile.
 _MOST_WRITES = 200
 _MOST_TEXT = 1_000_000
 
@@ -38,9 +38,9 @@ Group = Sequence[Write]
 class RedisTable:
     """Rows in Redis."""
 
-    def __init__(self, options: Options, clock: Clock) -> None:
-        """Nothing is opened yet."""
-        self._store = Store(options, clock)
+    def __init__(self, options: RedisOptions, clock: Clock) -> None:
+        """Make a store from the options and the clock. `open` connects."""
+        self._store = RedisStore(options, clock)
         self._clock = clock
         #: The server's time is our monotonic one plus this.
         self._offset = 0.0
@@ -60,7 +60,7 @@ class RedisTable:
     def wall(self) -> float:
         return self._store.wall.now()
 
-    async def get(self, places: Sequence[Place]) -> list[Row | None]:
+    async def get(self, places: Sequence[RowKey]) -> list[Row | None]:
         await self._be_followed()
         by_part: dict[str, list[str]] = {}
         for place in places:
@@ -90,10 +90,10 @@ class RedisTable:
         await self._be_followed()
         low, high = ("-", f"({after}" if after else "+") if backwards else (f"({after}" if after else "-", "+")
         words = ("1", high, low, limit) if backwards else ("0", low, high, limit)
-        call = Call(PAGE, [self._hash(part), self._order(part)], words)
+        call = ScriptCall(PAGE, [self._hash(part), self._order(part)], words)
         ((sorts, texts),) = await self._store.run_all([call], writes=False)
         return [
-            Row(Place(part, bytes(sort).decode()), bytes(text).decode())
+            Row(RowKey(part, bytes(sort).decode()), bytes(text).decode())
             for sort, text in zip(sorts, texts, strict=True)
             if text is not None
         ]
@@ -112,14 +112,14 @@ class RedisTable:
         texts = await self._store.commands_at(common, [("HGET", key, sort) for key in left]) if left else []
         start = len(self._hash(""))
         rows = [
-            (Row(Place(bytes(key).decode()[start:], sort), bytes(text).decode()), f"{cursor}:{number}")
+            (Row(RowKey(bytes(key).decode()[start:], sort), bytes(text).decode()), f"{cursor}:{number}")
             for number, (key, text) in enumerate(zip(left, texts, strict=True), skipped + 1)
             if text is not None
         ]
         behind = bytes(told).decode() if isinstance(told, bytes) else str(told)
         return Scanned(rows, max(limit, len(rows)), "" if behind == "0" else f"{behind}:0")
 
-    async def _keep(self, calls: list[Call]) -> list[Any]:
+    async def _keep(self, calls: list[ScriptCall]) -> list[Any]:
         try:
             answers = await self._store.run_all(calls, writes=False, keeps=True)
         except NotReplicated:
@@ -133,7 +133,7 @@ class RedisTable:
         if self._is_ahead:
             await self._keep([self._call(())])
 
-    def _call(self, groups: Sequence[Group]) -> Call:
+    def _call(self, groups: Sequence[Group]) -> ScriptCall:
         numbers: dict[str, int] = {}
         words: list[object] = []
         for group in groups:
@@ -142,7 +142,7 @@ class RedisTable:
                 words.append(numbers.setdefault(one.place.part, len(numbers) + 1))
                 words += self._words(one)
         keys = [name for part in numbers for name in (self._hash(part), self._order(part))]
-        return Call(TABLE, [self._store.names.common, *keys], words)
+        return ScriptCall(TABLE, [self._store.names.common, *keys], words)
 
     def _words(self, one: Write) -> tuple[object, ...]:
         mode = "any" if one.text is None and one.expected is None else "new" if one.expected is None else "old"
@@ -160,7 +160,7 @@ class RedisTable:
 
 
 def _runs(groups: Sequence[Group]) -> Iterator[list[Group]]:
-    """What goes into one run of the script each."""
+    """Split the writes into one group for each run of the script."""
     some: list[Group] = []
     writes = text = 0
     for group in groups:

@@ -1,24 +1,24 @@
 """Tallies on Redis: a hash for each step and bucket of time, a field for each row.
 
-Rows of ten seconds and of minutes expire by themselves, too: nobody may be there to prune. Used by `journal.py`.
+Rows of ten seconds and of minutes expire by themselves, too: there may be no process that prunes. Used by `journal.py`.
 """
 
 from collections.abc import Iterable, Sequence
 
-from tenure.adapters.redis import strange
+from tenure.adapters.redis import foreign_keys
 from tenure.adapters.redis.script import TALLY
-from tenure.adapters.redis.store import Store
+from tenure.adapters.redis.store import RedisStore
 from tenure.tally import HOUR, KEPT_SECONDS, Tally
 
 #: Rows that one script keeps, buckets that one exchange reads, and buckets that one script forgets.
 _ROWS, _BUCKETS, _FORGOTTEN = 200, 100, 200
 
 
-class Tallies:
-    """What was counted."""
+class RedisTallies:
+    """The counts."""
 
-    def __init__(self, store: Store) -> None:
-        """Stand on `store`."""
+    def __init__(self, store: RedisStore) -> None:
+        """Take the store."""
         self._store = store
 
     async def keep(self, batch: Sequence[Tally]) -> None:
@@ -32,7 +32,7 @@ class Tallies:
         kept = KEPT_SECONDS.get(row.step)
         ends: object = ""
         if kept is not None and not self._store.is_virtual:  # the server's own clock forgets
-            # Not at once, though our bucket lies in the past: it may be a repeat, or a sum.
+            # Not at once, though our bucket is in the past: it may be a repeat, or a sum.
             ends = int(max(row.bucket + row.step, self._store.wall.now()) + kept) + 60
         return row.step, row.bucket, ends, f"{row.nonce}:{row.number}", row.data
 
@@ -64,6 +64,6 @@ def _read(step: int, bucket: int, pairs: Sequence[bytes]) -> Iterable[Tally]:
     for field, data in zip(pairs[::2], pairs[1::2], strict=True):
         nonce, _, number = field.rpartition(b":")
         if not number.isdigit():
-            strange.tell("tallies", field)
+            foreign_keys.tell("tallies", field)
             continue
-        yield Tally(step, bucket, strange.text_of(nonce), int(number), data)
+        yield Tally(step, bucket, foreign_keys.text_of(nonce), int(number), data)

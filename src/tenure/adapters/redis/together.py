@@ -1,15 +1,15 @@
 """Together: scripts that act on many queues in one run (`lua/each.lua`), so that a batch costs little for each queue.
 
-A batch of fifty messages may lie in fifty queues. Each queue has its part of the arguments and its own answer; what is
+A batch of fifty messages may be in fifty queues. Each queue has its part of the arguments and its own answer; what is
 wrong in one does not stop the others. In a cluster a script reaches one queue. Used by `sending.py` and `settling.py`.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple, TypeVar
 
-from tenure.adapters.redis.link import Call
 from tenure.adapters.redis.script import Script
-from tenure.adapters.redis.store import Store
+from tenure.adapters.redis.store import RedisStore
+from tenure.adapters.redis.topology import ScriptCall
 
 #: Queues, and messages, in one run: a server does nothing else meanwhile.
 _MOST_QUEUES = 50
@@ -18,15 +18,15 @@ _MOST_MESSAGES = 250
 T = TypeVar("T")
 
 
-class Part(NamedTuple):
-    """What one queue is told."""
+class CommandPart(NamedTuple):
+    """The arguments for one queue."""
 
     queue: str
     values: Sequence[Any]
 
 
-def groups(store: Store, parts: Iterable[T], size: Callable[[T], int]) -> Iterator[list[T]]:
-    """Those that go into one run, in order; `size`: messages of one."""
+def groups(store: RedisStore, parts: Iterable[T], size: Callable[[T], int]) -> Iterator[list[T]]:
+    """Group the queues into runs, in order; `size`: messages of one."""
     most = 1 if store.link.is_cluster else _MOST_QUEUES
     some: list[T] = []
     messages = 0
@@ -41,8 +41,8 @@ def groups(store: Store, parts: Iterable[T], size: Callable[[T], int]) -> Iterat
         yield some
 
 
-def call(store: Store, script: Script, head: Sequence[Any], parts: Sequence[Part]) -> Call:
-    """One run for these queues."""
+def call(store: RedisStore, script: Script, head: Sequence[Any], parts: Sequence[CommandPart]) -> ScriptCall:
+    """Make the call for one run over these queues."""
     arguments = list(head)
     for part in parts:
         arguments.append(len(part.values))
@@ -50,7 +50,7 @@ def call(store: Store, script: Script, head: Sequence[Any], parts: Sequence[Part
     return store.call(script, [part.queue for part in parts], arguments)
 
 
-async def run(store: Store, calls: Iterable[Call], sizes: Sequence[int]) -> list[Any]:
+async def run(store: RedisStore, calls: Iterable[ScriptCall], sizes: Sequence[int]) -> list[Any]:
     """Run them; one answer for each queue. `sizes`: the queues of each call.
 
     An error of one queue is raised when all have answered.

@@ -1,4 +1,4 @@
-"""The link: how a request finds its server, and its answer finds the caller.
+"""Sends requests to the right server, and returns its answers.
 
 Here to one server; `sentinel.py` and `cluster.py` find theirs differently. A request is repeated only where Redis said
 that it did nothing: an unknown script, a slot that has moved. Used by `store.py`.
@@ -10,36 +10,36 @@ from typing import Any, NamedTuple
 from redis.exceptions import AskError, NoScriptError
 
 from tenure.adapters.redis import faults
-from tenure.adapters.redis.confirming import Confirmation
 from tenure.adapters.redis.connecting import Address, connection_to
-from tenure.adapters.redis.line import Command, Line
-from tenure.adapters.redis.options import Options
+from tenure.adapters.redis.connection_pool import Command, ConnectionPool
+from tenure.adapters.redis.options import RedisOptions
+from tenure.adapters.redis.replication import Replication
 from tenure.adapters.redis.script import Script
 from tenure.errors import BrokerUnavailable
 
 
-class Call(NamedTuple):
-    """One run of a script: on the server that has the first key."""
+class ScriptCall(NamedTuple):
+    """One run of a script, on the server that has the first key."""
 
     script: Script
     keys: Sequence[str]
     arguments: Sequence[Any]
 
     def command(self, *, whole: bool = False) -> Command:
-        """By its name, or with its whole text."""
+        """The command that runs the script, by its name or with its whole text."""
         name = ("EVAL", self.script.text) if whole else ("EVALSHA", self.script.sha)
         return (*name, len(self.keys), *self.keys, *self.arguments)
 
 
-class Link:
+class Topology:
     """The way to one server; the other kinds find theirs differently."""
 
     is_cluster = False
 
-    def __init__(self, options: Options) -> None:
-        """Nothing is connected yet."""
+    def __init__(self, options: RedisOptions) -> None:
+        """Take the options. The first request connects."""
         self.options = options
-        self._lines: dict[Address, Line] = {}
+        self._lines: dict[Address, ConnectionPool] = {}
         #: How often the connections were dropped.
         self._drops = 0
 
@@ -52,13 +52,13 @@ class Link:
         return drops
 
     async def run_all(
-        self, calls: Iterable[Call], confirmation: Confirmation | None = None, *, each: bool = False
+        self, calls: Iterable[ScriptCall], confirmation: Replication | None = None, *, each: bool = False
     ) -> list[Any]:
-        """Run several scripts, in one exchange where they lie on one server.
+        """Run several scripts, in one exchange where they run on one server.
 
         `each`: a script that met a key of another kind has a `StoreForeign` for its answer, and the others have theirs.
         """
-        calls, made = list[Call](), calls
+        calls, made = list[ScriptCall](), calls
 
         def keyed() -> Iterator[tuple[str, Command]]:
             for call in made:
@@ -71,7 +71,7 @@ class Link:
                 answers[place] = await self._ask_again(calls[place], confirmation, alone=len(answers) == 1)
         return self.all_checked(answers, confirmation, each=each)
 
-    async def _ask_again(self, call: Call, confirmation: Confirmation | None, *, alone: bool) -> Any:
+    async def _ask_again(self, call: ScriptCall, confirmation: Replication | None, *, alone: bool) -> Any:
         try:
             (answer,) = await self._ask_all([(call.keys[0], call.command(whole=True))], confirmation)
         except BrokerUnavailable as error:
@@ -81,11 +81,11 @@ class Link:
         return answer
 
     async def command(self, key: str, *command: Any) -> Any:
-        """One plain command, on the server that has `key`."""
+        """Send one plain command to the server that has `key`."""
         return self._checked(await self._ask(key, command))
 
     async def commands(self, key: str, commands: Sequence[Command]) -> list[Any]:
-        """Several, about keys that lie together."""
+        """Several, about keys of one slot."""
         return self.all_checked(await self._ask_all([(key, command) for command in commands]))
 
     async def address_of(self, key: str) -> Address:  # noqa: ARG002 - there is only one
@@ -113,7 +113,7 @@ class Link:
         return answer
 
     async def _ask_all(
-        self, commands: Iterable[tuple[str, Command]], confirmation: Confirmation | None = None
+        self, commands: Iterable[tuple[str, Command]], confirmation: Replication | None = None
     ) -> list[Any]:
         answers = await self._exchange(await self.address_of(""), commands, confirmation)
         if any(faults.is_other_role(answer) for answer in answers):
@@ -121,7 +121,7 @@ class Link:
         return answers
 
     async def _exchange(
-        self, address: Address, commands: Iterable[tuple[str, Command]], confirmation: Confirmation | None
+        self, address: Address, commands: Iterable[tuple[str, Command]], confirmation: Replication | None
     ) -> list[Any]:
         line = self._line(address)
         if confirmation is None:
@@ -140,11 +140,11 @@ class Link:
             confirmation.read(asked)  # else nothing was done yet
         return told
 
-    def _line(self, address: Address) -> Line:
+    def _line(self, address: Address) -> ConnectionPool:
         line = self._lines.get(address)
         if line is None:
             options = self.options
-            line = Line(lambda: connection_to(options, address), options.place, options.timeout_seconds)
+            line = ConnectionPool(lambda: connection_to(options, address), options.place, options.timeout_seconds)
             self._lines[address] = line
         return line
 
@@ -154,7 +154,7 @@ class Link:
         return answer
 
     def all_checked(
-        self, answers: list[Any], confirmation: Confirmation | None = None, *, each: bool = False
+        self, answers: list[Any], confirmation: Replication | None = None, *, each: bool = False
     ) -> list[Any]:
         """The answers; the first error among them is raised, and says whether some were carried out."""
         errors = [answer for answer in answers if isinstance(answer, BaseException)]

@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Literal
 
 from tenure.adapters.sqlite.broker import SqliteBroker
-from tenure.adapters.sqlite.options import Options, read_options
+from tenure.adapters.sqlite.options import SqliteOptions, read_options
 from tenure.adapters.sqlite.state import SqliteState
-from tenure.adapters.sqlite.store import Store
+from tenure.adapters.sqlite.store import SqliteStore
 from tenure.clock import SYSTEM_CLOCK, Clock
 from tenure.errors import BadURL
 
@@ -31,13 +31,13 @@ def connect(
     if not path or path == ":memory:" or path.startswith("file:"):
         msg = f"{path!r} is not the path of a file; nothing was opened. For a broker in memory use memory://"
         raise BadURL(msg)
-    # The lock files lie beside the file: everybody must agree where that is, whatever links lead there.
-    options = Options(
+    # The lock files are beside the file: all processes must agree where that is, whatever links lead there.
+    options = SqliteOptions(
         path=str(Path(path).resolve()),
         synchronous=synchronous,
         busy_seconds=busy_seconds,
         keep_seconds=keep_seconds,
         must_exist=must_exist,
     )
-    store = Store(options, clock)
+    store = SqliteStore(options, clock)
     return SqliteBroker(store, body_limit), SqliteState(store)

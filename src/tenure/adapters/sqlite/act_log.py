@@ -8,8 +8,8 @@ from collections.abc import Sequence
 import msgspec
 
 from tenure.act import Act, StoredAct
-from tenure.adapters.sqlite.store import Store
-from tenure.adapters.sqlite.transaction import Transaction, View
+from tenure.adapters.sqlite.store import SqliteStore
+from tenure.adapters.sqlite.transaction import ReadView, WriteTransaction
 
 #: Acts that one step of `prune` looks at.
 _AT_ONCE = 1_000
@@ -22,10 +22,10 @@ _decode = msgspec.json.Decoder(Act).decode
 
 
 class SqliteActLog:
-    """Acts in the store."""
+    """The audit log in SQLite."""
 
-    def __init__(self, store: Store) -> None:
-        """Stand on `store`."""
+    def __init__(self, store: SqliteStore) -> None:
+        """Take the store."""
         self._store = store
 
     async def record(self, acts: Sequence[Act]) -> None:
@@ -48,14 +48,14 @@ class SqliteActLog:
                 return gone
 
 
-def _record(tx: Transaction, rows: Sequence[tuple[float, bytes]]) -> None:
+def _record(tx: WriteTransaction, rows: Sequence[tuple[float, bytes]]) -> None:
     tx.db.executemany("INSERT INTO act (at, act) VALUES (?, ?)", rows)
 
 
-def _read(view: View, before: int, limit: int) -> list[StoredAct]:
+def _read(view: ReadView, before: int, limit: int) -> list[StoredAct]:
     rows = view.db.execute("SELECT seq, act FROM act WHERE seq < ? ORDER BY seq DESC LIMIT ?", (before, limit))
     return [StoredAct(seq, _decode(raw)) for seq, raw in rows.fetchall()]
 
 
-def _prune(tx: Transaction, horizon: float) -> int:
+def _prune(tx: WriteTransaction, horizon: float) -> int:
     return tx.db.execute(_PRUNE, (horizon,)).rowcount

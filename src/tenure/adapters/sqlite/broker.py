@@ -6,17 +6,21 @@ is held; the acts themselves run in the writer's and the reader's thread.
 
 import logging
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import msgspec
 
 from tenure.adapters.sqlite import (
+    announcing,
     cancelling,
     checkpoint,
+    erasing,
     held_leases,
     holding,
     lending,
+    limiting,
     looking,
+    promoting,
     queue_list,
     redriving,
     retention,
@@ -25,17 +29,20 @@ from tenure.adapters.sqlite import (
     settling,
 )
 from tenure.adapters.sqlite.browsing import Browse
-from tenure.adapters.sqlite.fairness import FAIRNESS, Turns
-from tenure.adapters.sqlite.ready_rows import Bounds
-from tenure.adapters.sqlite.store import Store
+from tenure.adapters.sqlite.fairness import QueueTurns
+from tenure.adapters.sqlite.ready_rows import RowBounds
+from tenure.adapters.sqlite.store import SqliteStore
 from tenure.adapters.sqlite.timeline import micros
-from tenure.adapters.sqlite.transaction import Transaction
+from tenure.adapters.sqlite.transaction import WriteTransaction
+from tenure.announcement import READ_LIMIT, Announcement
 from tenure.broker import (
     EVERY_STATE,
     MOST_LEASES,
     RETIRE_BATCH,
     BrokerTraits,
     Depth,
+    Erased,
+    Promoted,
     Refused,
     Sent,
     SweepRequest,
@@ -43,8 +50,10 @@ from tenure.broker import (
 )
 from tenure.finding import Finding
 from tenure.lease import Lease, LeaseRequest, LeaseState
+from tenure.limit import NO_LIMITS, Limit
 from tenure.message import MAX_PRIORITY, MessageState, Outgoing
 from tenure.query import Leases, Page, Query
+from tenure.rules.rotation import FAIRNESS
 from tenure.settlement import Ack, DeadLetter, GiveBack, Nack, Outcome, Settlement
 from tenure.verdict import Reason
 
@@ -61,11 +70,12 @@ _PIECES_IN_VAIN = 20
 class SqliteBroker:
     """Lends messages from one file, to any number of processes on one machine."""
 
-    def __init__(self, store: Store, body_limit: int) -> None:
+    def __init__(self, store: SqliteStore, body_limit: int) -> None:
         """Stand on `store`, which the state may share."""
         self._store = store
-        self._turns = Turns()
-        self._noted = queue_list.Noted()
+        self._turns = QueueTurns()
+        self._noted = queue_list.NotedQueues()
+        self._watched = limiting.Watched()
         self._is_idle = True
         self._traits = BrokerTraits(
             min_lease_seconds=0.05,
@@ -86,13 +96,13 @@ class SqliteBroker:
             ended_order="arrival",
             depth_is_exact=True,
         )
-        self._bounds = Bounds(
+        self._bounds = RowBounds(
             self._traits.min_lease_seconds, self._traits.max_lease_seconds, self._traits.lease_byte_limit
         )
 
     @property
     def traits(self) -> BrokerTraits:
-        """What SQLite can and cannot do."""
+        """The capabilities of SQLite."""
         return self._traits
 
     async def open(self) -> None:
@@ -108,7 +118,7 @@ class SqliteBroker:
         return self
 
     async def check(self, queues: Sequence[str]) -> list[Finding]:  # noqa: ARG002 - of the contract
-        """Nothing can be set up wrongly, but the linked SQLite may have a mistake."""
+        """Report known bugs of the linked SQLite. No setting of this broker can be wrong."""
         findings = checkpoint.check_library(sqlite3.sqlite_version_info, self._store.options.path)
         for one in findings:
             if one not in _TOLD:
@@ -121,7 +131,7 @@ class SqliteBroker:
         parcel = sending.prepare(batch, self._traits.body_limit, self._store.clock.wall())
         return await self._store.write(lambda tx: self._send(tx, parcel))
 
-    def _send(self, tx: Transaction, parcel: sending.Parcel) -> list[Sent]:
+    def _send(self, tx: WriteTransaction, parcel: sending.PreparedSend) -> list[Sent]:
         sent = sending.store(tx, parcel)
         self._noted.note(tx, parcel.sound_queues)
         return sent
@@ -137,7 +147,7 @@ class SqliteBroker:
         )
         refused = [(entry, one.reason) for entry, one in zip(parcel.entries, batch, strict=True)]
 
-        def act(tx: Transaction) -> None:
+        def act(tx: WriteTransaction) -> None:
             settling.put_aside(tx, refused)
             self._noted.note(tx, parcel.sound_queues)
 
@@ -155,6 +165,8 @@ class SqliteBroker:
             want=want,
             seconds=self._bounds.clamp(request.seconds),
         )
+        if request.limits:
+            self._watched.note(request.limits)
         lent = await self._store.write(
             lambda tx: lending.lend(tx, request, self._turns, self._bounds),
             # Where there was something a moment ago, there is likely more: a look beforehand would be waste.
@@ -164,9 +176,15 @@ class SqliteBroker:
         self._is_idle = not lent.lots
         return lending.as_leases(lent, request, asked)
 
-    async def wait(self, queues: Sequence[str], seconds: float, excluded: Sequence[str] = ()) -> None:
+    async def wait(
+        self,
+        queues: Sequence[str],
+        seconds: float,
+        excluded: Sequence[str] = (),
+        limits: Mapping[str, Limit] = NO_LIMITS,
+    ) -> None:
         """Return when something may have become leasable, or after `seconds`."""
-        await self._store.wait(tuple(queues), seconds, tuple(excluded))
+        await self._store.wait(tuple(queues), seconds, tuple(excluded), limits)
 
     async def touch(self, leases: Sequence[Lease]) -> list[Lease]:
         """Move the deadlines of what is still held."""
@@ -184,8 +202,9 @@ class SqliteBroker:
         sheet = settling.prepare_acks(batch, self._traits.body_limit, self._store.clock.wall())
         return _settlements(await self._store.write(lambda tx: self._ack(tx, sheet)))
 
-    def _ack(self, tx: Transaction, sheet: settling.Sheet) -> list[Outcome]:
+    def _ack(self, tx: WriteTransaction, sheet: settling.Sheet) -> list[Outcome]:
         outcomes = settling.ack(tx, sheet)
+        self._watched.stir(tx, sheet.batch)
         for parcel in sheet.handoffs.values():
             self._noted.note(tx, parcel.sound_queues)
         return outcomes
@@ -195,24 +214,49 @@ class SqliteBroker:
         return _settlements(await self._store.write(lambda tx: settling.nack(tx, batch)))
 
     async def give_back(self, batch: Sequence[GiveBack]) -> list[Settlement]:
-        """Not run: lent again after a delay."""
-        return _settlements(await self._store.write(lambda tx: settling.give_back(tx, batch)))
+        """Return messages that were not run; they can be leased again after a delay."""
+
+        def act(tx: WriteTransaction) -> list[Outcome]:
+            outcomes = settling.give_back(tx, batch)
+            limiting.return_tokens(tx, batch, outcomes)
+            return outcomes
+
+        return _settlements(await self._store.write(act))
 
     async def dead_letter(self, batch: Sequence[DeadLetter]) -> list[Settlement]:
-        """Put aside, with raw bytes, counters and reason."""
-        return _settlements(await self._store.write(lambda tx: settling.dead_letter(tx, batch)))
+        """Make dead letters, with raw bytes, counters and reason."""
+
+        def act(tx: WriteTransaction) -> list[Outcome]:
+            self._watched.stir(tx, batch)
+            return settling.dead_letter(tx, batch)
+
+        return _settlements(await self._store.write(act))
 
     async def redrive(self, ids: Sequence[str], queue: str | None = None) -> list[str]:  # noqa: ARG002 - ids are unique here
         """Send dead letters back to their queue."""
         return await self._store.write(lambda tx: redriving.redrive(tx, ids))
 
     async def delete(self, ids: Sequence[str], queue: str | None = None) -> list[str]:  # noqa: ARG002 - ids are unique here
-        """Remove messages that nobody holds."""
+        """Remove messages that are not leased."""
         return await self._store.write(lambda tx: cancelling.delete(tx, ids))
 
     async def cancel(self, ids: Sequence[str], queue: str | None = None) -> list[MessageState | None]:  # noqa: ARG002 - ids are unique here
         """Take messages back, also from those who run them."""
         return await self._store.write(lambda tx: cancelling.cancel(tx, ids))
+
+    async def promote(self, ids: Sequence[str], queue: str | None = None) -> list[Promoted]:  # noqa: ARG002 - ids are unique here
+        """Make delayed messages ready now."""
+        return await self._store.write(lambda tx: promoting.promote(tx, ids))
+
+    async def announcements(self, after: str = "", limit: int = READ_LIMIT) -> list[Announcement]:
+        """Endings that wait to be announced."""
+        return await self._store.look(lambda view: announcing.read(view, after, limit))
+
+    async def announced(self, batch: Sequence[Announcement]) -> None:
+        """Forget these announcements."""
+        if batch:
+            # After a power cut they are announced once more, under the same ids.
+            await self._store.write(lambda tx: announcing.forget(tx, batch), is_light=True)
 
     async def sweep(self, request: SweepRequest) -> Swept:
         """Return overdue leases, and forget a little of what is long finished."""
@@ -224,7 +268,7 @@ class SqliteBroker:
         return swept
 
     async def held(self, owner: str, request_id: str | None = None) -> list[Lease]:
-        """What `owner` holds."""
+        """Return the leases that `owner` holds."""
         asked = self._store.clock.monotonic()
         return await self._store.read(lambda view: holding.held(view, owner, request_id, asked))
 
@@ -234,7 +278,7 @@ class SqliteBroker:
         return await self._store.read(lambda view: holding.find_lease(view, id, owner, fence, asked))
 
     async def leases(self, queues: Sequence[str] | None = None, *, limit: int = MOST_LEASES) -> Leases:
-        """What is held now, soonest deadline first."""
+        """The current leases, soonest deadline first."""
         asked = None if queues is None else tuple(queues)
         return await self._store.look(lambda view: held_leases.leases(view, asked, limit))
 
@@ -246,7 +290,7 @@ class SqliteBroker:
 
     async def browse(self, query: Query) -> Page:
         """Look at messages: one page, read in short steps."""
-        browse = Browse(query, self._traits.ended_filters)
+        browse = Browse(query, self._store.clock, self._traits.ended_filters)
         while await self._store.look(browse.step):
             pass
         return browse.pager.page()
@@ -259,12 +303,16 @@ class SqliteBroker:
         """Take a queue off the list if nothing is in it."""
         return await self._store.write(lambda tx: self._noted.forget(tx, queue))
 
+    async def erase(self, queue: str, after: str = "") -> Erased:
+        """Remove what is kept of messages of a queue that have ended."""
+        return await self._store.write(lambda tx: erasing.erase(tx, queue, after))
+
     async def depth(self, queues: Sequence[str] | None = None) -> list[Depth]:
-        """How much lies in each queue, exactly."""
+        """Count the messages of each queue, exactly."""
         return await self._store.look(lambda view: looking.depth(view, queues))
 
-    def _prune(self, tx: Transaction, in_vain: int = 0) -> None:
-        """One piece, and the next one if that is worth it: a sweep does not look through all that must stay."""
+    def _prune(self, tx: WriteTransaction, in_vain: int = 0) -> None:
+        """Prune one piece, and the next if it is worth it: a sweep does not look through all that must stay."""
         pruned = retention.prune(tx, micros(self._store.options.keep_seconds))
         in_vain = 0 if pruned.gone else in_vain + 1
         if pruned.is_more and in_vain < _PIECES_IN_VAIN:

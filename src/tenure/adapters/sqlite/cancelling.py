@@ -1,7 +1,7 @@
-"""Cancelling: messages are taken out for good. Delete takes what nobody holds; cancel also what somebody runs.
+"""Cancelling: messages are removed for good. Delete removes messages that are not leased; cancel also running ones.
 
 Both are one update in place. What was leased loses its lease and its claim in the same step, so that nothing
-its holder says later is heard, and is named on the board (`board.py`), so that its holder asks.
+its holder says later has an effect, and is named on the board (`board.py`), so that its holder asks.
 
 Run by `writer.py` for `broker.py`. What is cancelled is forgotten by `retention.py`.
 """
@@ -10,14 +10,15 @@ from collections.abc import Sequence
 
 import msgspec
 
-from tenure.adapters.sqlite import note
-from tenure.adapters.sqlite.many import listed
-from tenure.adapters.sqlite.release import free_keys
+from tenure.adapters.sqlite import announcing, message_notes
+from tenure.adapters.sqlite.claim_release import free_keys
+from tenure.adapters.sqlite.placeholders import listed
 from tenure.adapters.sqlite.states import CANCELLED, DEAD, DELAYED, LEASED, NOTED, READY, STATES
-from tenure.adapters.sqlite.transaction import Transaction
+from tenure.adapters.sqlite.transaction import WriteTransaction
 from tenure.message import MessageState
 from tenure.notice import newest_cancels
 from tenure.record import Ending
+from tenure.rules.announcing import ENDS_BY_DELETE
 
 _THESE = "WHERE message.id IN (SELECT value FROM json_each(?))"
 _UNHELD = f"SELECT id, seq, state, extras, NULL FROM message {_THESE} AND state IN ({READY}, {DELAYED}, {DEAD})"
@@ -38,13 +39,13 @@ WHERE seq IN (SELECT value FROM json_each(?))
 Found = tuple[str, int, int, int, str | None]
 
 
-def delete(tx: Transaction, ids: Sequence[str]) -> list[str]:
+def delete(tx: WriteTransaction, ids: Sequence[str]) -> list[str]:
     """Remove what is ready, delayed or dead. The ids that were removed, each once."""
     met = _take_out(tx, tx.db.execute(_UNHELD, (listed(ids),)).fetchall())
     return [id for id in dict.fromkeys(ids) if id in met]
 
 
-def cancel(tx: Transaction, ids: Sequence[str]) -> list[MessageState | None]:
+def cancel(tx: WriteTransaction, ids: Sequence[str]) -> list[MessageState | None]:
     """Take out what is ready, delayed or leased. In which state each was; an id said again is gone already."""
     met = _take_out(tx, tx.db.execute(_UNFINISHED, (listed(ids),)).fetchall())
     leased = [id for id, state in met.items() if state is MessageState.LEASED]
@@ -58,18 +59,19 @@ def read_cancelled(text: str | None) -> tuple[str, ...]:
     return () if text is None else tuple(msgspec.json.decode(text, type=list[str]))
 
 
-def _name_on_board(tx: Transaction, ids: list[str]) -> None:
+def _name_on_board(tx: WriteTransaction, ids: list[str]) -> None:
     tx.db.execute("UPDATE meta SET value = value + ? WHERE name = 'cancels'", (len(ids),))
     row = tx.db.execute("SELECT value FROM meta WHERE name = 'cancelled'").fetchone()
     kept = newest_cancels(read_cancelled(None if row is None else row[0]), ids)
     tx.db.execute("INSERT OR REPLACE INTO meta (name, value) VALUES ('cancelled', ?)", (listed(kept),))
 
 
-def _take_out(tx: Transaction, found: Sequence[Found]) -> dict[str, MessageState]:
+def _take_out(tx: WriteTransaction, found: Sequence[Found]) -> dict[str, MessageState]:
     """Cancelled from now on, all of them. The state of each until now, by id."""
+    announcing.set_apart(tx, [seq for _, seq, state, *_ in found if STATES[state] not in ENDS_BY_DELETE])
     tx.db.execute(_CANCEL, (tx.now, tx.wall, listed([seq for _, seq, *_ in found])))
-    note.tidy(tx, [seq for _, seq, _, extras, _ in found if extras & NOTED])
-    note.remember(tx, [(seq, (Ending(tx.wall, "cancelled", owner),)) for _, seq, _, _, owner in found])
-    # Also those without a key: whoever holds a message may have claimed it.
+    message_notes.tidy(tx, [seq for _, seq, _, extras, _ in found if extras & NOTED])
+    message_notes.remember(tx, [(seq, (Ending(tx.wall, "cancelled", owner),)) for _, seq, _, _, owner in found])
+    # Also those without a key: the holder of a message may have claimed it.
     free_keys(tx, [id for id, *_ in found])
     return {id: STATES[state] for id, _, state, *_ in found}

@@ -3,7 +3,7 @@
 SQLite's own checkpoints (`wal_autocheckpoint`) are switched off: there every process makes them, and before 3.51.3 two
 of them in a row beside a commit can damage the file (https://www.sqlite.org/wal.html#walresetbug). Here a process needs
 a turn for it, and does not copy the same frames a second time. The process that sweeps begins at 8 MiB. Any other one
-begins at 32 MiB: where nobody sweeps, or the sweeping one cannot keep up, the `-wal` stays bounded all the same.
+begins at 32 MiB: where no process sweeps, or the sweeping one cannot keep up, the `-wal` stays bounded anyway.
 
 Run by the thread of `writer.py`, after the callers were answered.
 """
@@ -14,7 +14,7 @@ import sqlite3
 
 from tenure.adapters.sqlite import faults, turn
 from tenure.adapters.sqlite.opened_file import OpenedFile
-from tenure.adapters.sqlite.timeline import Timeline, micros
+from tenure.adapters.sqlite.timeline import StoreClock, micros
 from tenure.finding import Finding, Severity
 
 logger = logging.getLogger("tenure.sqlite")
@@ -28,7 +28,7 @@ _BLOCKING_MILLISECONDS = 1000
 
 _TURN = "checkpoint"
 _TURN_SECONDS = 2.0
-#: After a try in vain.
+#: After a failed try.
 _AGAIN_SECONDS = 0.5
 
 #: Versions without the mistake: these, later ones of the same line, and all lines after the last.
@@ -38,14 +38,14 @@ _SOUND = ((3, 44, 6), (3, 50, 7), (3, 51, 3))
 class Checkpointer:
     """Copies the `-wal` of one open file."""
 
-    def __init__(self, file: OpenedFile, timeline: Timeline) -> None:
-        """Nobody sweeps here yet."""
+    def __init__(self, file: OpenedFile, timeline: StoreClock) -> None:
+        """Take the open file and its timeline; record no sweep of this process."""
         self._file = file
         self._timeline = timeline
         self._token = os.urandom(8).hex()
         self._sweeps_until = float("-inf")
         self._not_before = float("-inf")
-        #: How large the `-wal` was when all of it had been copied; the next commit begins it anew.
+        #: How large the `-wal` was when all of it had been copied; the next commit begins it again.
         self._copied_bytes = 0
 
     def note_sweep(self, interval_seconds: float) -> None:

@@ -1,20 +1,20 @@
-"""What the broker's moves mean for keys and claims, in the same transaction.
+"""Changes of keys and claims that a broker's call makes, in the same transaction.
 
-The ledger's own words are in `ledger.py`; this is the broker's side of the same table. Used by `moving.py`,
+The ledger's own words are in `ledger.py`; this is the broker's side of the same table. Used by `transitions.py`,
 `settling.py`, `cancelling.py` and `returning.py`.
 """
 
 from collections.abc import Sequence
 from functools import cache
 
-from tenure.adapters.sqlite.many import listed, pieces, placeholders
-from tenure.adapters.sqlite.transaction import Transaction
+from tenure.adapters.sqlite.placeholders import listed, pieces, placeholders
+from tenure.adapters.sqlite.transaction import WriteTransaction
 
 _OF_THESE = "id IN (SELECT value FROM json_each(?))"
 
 
-def release_claims(tx: Transaction, ids: Sequence[str]) -> None:
-    """The messages go back to their queues: whoever leases them next may claim them."""
+def release_claims(tx: WriteTransaction, ids: Sequence[str]) -> None:
+    """The messages go back to their queues: the next holder may claim them."""
     if ids:
         tx.db.execute(
             f"UPDATE claim SET state = 'sent', moment = ? WHERE {_OF_THESE} AND state = 'running'",
@@ -22,8 +22,8 @@ def release_claims(tx: Transaction, ids: Sequence[str]) -> None:
         )
 
 
-def release_claims_of(tx: Transaction, owner: str) -> None:
-    """Nothing that `owner` claimed is running any more."""
+def release_claims_of(tx: WriteTransaction, owner: str) -> None:
+    """Release every claim that `owner` is running."""
     tx.db.execute(
         "UPDATE claim SET state = 'sent', moment = ?"
         " WHERE seq IN (SELECT seq FROM claim INDEXED BY claim_running WHERE state = 'running' AND owner = ?)",
@@ -31,14 +31,14 @@ def release_claims_of(tx: Transaction, owner: str) -> None:
     )
 
 
-def finish_keys(tx: Transaction, results: Sequence[tuple[str, bytes]]) -> None:
+def finish_keys(tx: WriteTransaction, results: Sequence[tuple[str, bytes]]) -> None:
     """The messages are done, and so are their keys. Id and result of each."""
     for piece in pieces(results):
         tx.db.execute(_finish(len(piece)), [tx.now, *(value for row in piece for value in row)])
 
 
-def free_keys(tx: Transaction, ids: Sequence[str]) -> None:
-    """The messages are dead or cancelled: their keys may be sent again. What is done stays done."""
+def free_keys(tx: WriteTransaction, ids: Sequence[str]) -> None:
+    """The messages are dead or cancelled: their keys may be sent again. Completed work stays completed."""
     if ids:
         tx.db.execute(f"DELETE FROM claim WHERE {_OF_THESE} AND state <> 'done'", (listed(ids),))
 

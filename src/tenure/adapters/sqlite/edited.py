@@ -1,7 +1,7 @@
 """Edited by hand: columns that hold something else than Tenure wrote, because SQLite takes any value anywhere.
 
-One row that somebody has edited must not hide the others from people, nor stop a lease or a sweep. What cannot be read
-counts as absent. Used by whatever reads rows of `message`.
+A row that was edited by hand must not hide the others, nor stop a lease or a sweep. A value that cannot be read
+counts as absent. Used by all code that reads rows of `message`.
 """
 
 import math
@@ -18,7 +18,7 @@ LONGEST_MICROS = 3660 * 86_400 * 1_000_000
 
 
 def count(value: object) -> int:
-    """A counter; 0 if it is none."""
+    """A counter; 0 if it is not one."""
     return value if isinstance(value, int) and 0 <= value <= _MOST else 0
 
 
@@ -33,7 +33,7 @@ def number(value: object) -> float | None:
 
 
 def text(value: object) -> str | None:
-    """A text. None: it is none."""
+    """A text. None: it is not one."""
     return value if isinstance(value, str) else None
 
 
@@ -45,7 +45,7 @@ def raw(value: object) -> bytes | None:
 
 
 def read(decoder: "msgspec.json.Decoder[T]", value: object) -> T | None:
-    """What a column says. None: nothing, or nothing that can be read."""
+    """Parse a column's value. None: it is empty or cannot be read."""
     found = raw(value)
     if not found:
         return None

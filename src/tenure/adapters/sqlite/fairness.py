@@ -1,20 +1,18 @@
-"""Fairness: high priorities first, but nobody waits for ever.
+"""Fairness: which messages are leased next, by `rules/rotation.py`, where several queues or priorities wait.
 
-Over the running count of messages lent from a queue, every tenth is the oldest one of a priority lower than
-the highest that waits. And with several queues, each call begins with another one. Pure choice; the counts
-live in the process, not in the file. Used by `lending.py` only, in the writer's thread.
+The counts are kept in the process, not in the file. Used by `lending.py` only, in the writer's thread.
 """
 
 import sqlite3
 from collections.abc import Sequence
+from operator import itemgetter
 
 import msgspec
 
 from tenure.adapters.sqlite.states import READY
+from tenure.rules.rotation import lower_turns, next_source, rotated
 
-#: One message in so many is taken from a lower priority.
-FAIRNESS = 10
-#: Queues whose messages are counted. With more of them all counts begin anew, at 0.
+#: Queues whose messages are counted. With more of them all counts start over, at 0.
 _COUNTED = 100_000
 #: Queues that are looked for at first.
 _NARROW = 4
@@ -28,40 +26,45 @@ SELECT json_group_array(seq) FROM (
 _numbers = msgspec.json.Decoder(list[int])
 
 
-class Turns:
-    """Whose turn it is, for one broker."""
+class QueueTurns:
+    """The turns of queues and priorities, for one broker."""
 
     def __init__(self) -> None:
-        """Nothing was lent yet."""
+        """Begin with no leases counted and the narrowest look."""
         self._calls = 0
         self._lent: dict[str, int] = {}
         #: Where queues are many: the last one that a call lent from. The next call begins behind it.
         self.last_served = ""
+        #: How many calls leased from limited queues and others.
+        self._limited_calls = 0
         #: About how many queues a call lends from.
         self.width = _NARROW
 
     def rotated(self, queues: Sequence[str]) -> Sequence[str]:
         """The queues, beginning with the next one at each call."""
-        if len(queues) < 2:  # noqa: PLR2004 - one queue has no turns
-            return queues
-        start = self._calls % len(queues)
-        self._calls += 1
-        return (*queues[start:], *queues[:start])
+        turn = self._calls
+        if len(queues) > 1:
+            self._calls += 1
+        return rotated(queues, turn)
+
+    def rotated_parts(self, parts: Sequence[str]) -> Sequence[str]:
+        """The limited queues, and what stands for all others, beginning with the next one at each call."""
+        self._limited_calls += 1
+        return rotated(parts, self._limited_calls)
 
     def note_width(self, queues: int) -> None:
-        """A call lent from so many queues: the next one will likely do so too."""
+        """A call leased from this many queues: the next one will likely do so too."""
         self.width = max(_NARROW, queues)
 
     def count(self, queue: str, messages: int) -> None:
-        """So many more were lent from `queue`."""
+        """Count `messages` more leases from `queue`."""
         if len(self._lent) >= _COUNTED:
             self._lent.clear()
         self._lent[queue] = self._lent.get(queue, 0) + messages
 
     def falls_within(self, queue: str, want: int) -> int:
-        """How many of the next `want` messages are a lower priority's turn."""
-        lent = self._lent.get(queue, 0)
-        return (lent + want) // FAIRNESS - lent // FAIRNESS
+        """Return how many of the next `want` messages are a lower priority's turn."""
+        return lower_turns(self._lent.get(queue, 0), want)
 
     def choose(self, db: sqlite3.Connection, queue: str, want: int, top: int, bottom: int) -> list[int]:
         """The next `want` messages, in the order in which they are lent, where several priorities wait."""
@@ -69,10 +72,7 @@ class Turns:
         lent = self._lent.get(queue, 0)
         chosen: list[int] = []
         while waiting and len(chosen) < want:
-            # Priorities are in falling order, so the first one that is left is the highest that waits.
-            source = waiting[0]
-            if (lent + len(chosen) + 1) % FAIRNESS == 0 and len(waiting) > 1:
-                source = min(waiting[1:], key=lambda seqs: seqs[-1])
+            source = next_source(waiting, lent + len(chosen) + 1, arrival=itemgetter(-1))
             chosen.append(source.pop())
             if not source:
                 waiting.remove(source)

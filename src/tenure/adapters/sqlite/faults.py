@@ -1,7 +1,7 @@
-"""Every error of SQLite and of the file system, said in Tenure's words.
+"""Translates errors of SQLite, and of the file system, into Tenure's errors.
 
-The only place that knows SQLite's result codes. Each sentence says what happened to the messages and what to
-do. Used by `store.py`, `writer.py`, `reader.py`, `forking.py` and `presence.py`.
+The only module that knows SQLite's result codes. Each sentence says what happened to the messages and what to do. Used
+by `store.py`, `writer.py`, `reader.py`, `forking.py` and `presence.py`.
 """
 
 import sqlite3
@@ -31,7 +31,7 @@ def primary_code(error: sqlite3.Error) -> int | None:
 
 
 def is_busy(error: sqlite3.Error) -> bool:
-    """Whether somebody else holds the lock, and waiting helps."""
+    """Whether another process holds the lock, and waiting helps."""
     return primary_code(error) in _BUSY
 
 
@@ -42,14 +42,14 @@ def spoils_transaction(error: BaseException) -> bool:
 
 
 def translate(error: sqlite3.Error, path: str, *, at_commit: bool = False) -> TenureError:
-    """What to raise instead of `error`. Every sentence is about a transaction that was rolled back."""
+    """Translate an error of SQLite into one of Tenure's. The transaction was rolled back."""
     code = primary_code(error)
     if code in _BUSY:
         return locked(path)
     if code == sqlite3.SQLITE_FULL:
         return BrokerUnavailable(
-            f"there is no room left for the database {path}; nothing was written and every message is as it was. "
-            "Free some space; the next call is tried afresh"
+            f"there is no disk space left for the database {path}; nothing was written and every message is as it was. "
+            "Free some space; the next call tries again"
         )
     if code in _PASSING:
         return _passing(error, path, at_commit=at_commit)
@@ -67,7 +67,7 @@ def locked(path: str) -> BrokerUnavailable:
     """Another process keeps the write lock."""
     return BrokerUnavailable(
         f"the database {path} is locked by another process; nothing was written and every message is as it was. "
-        "Try again; if it stays so, look for a stopped or hanging process that has the file open"
+        "Try again; if it stays locked, look for a stopped or hanging process that has the file open"
     )
 
 
@@ -93,19 +93,15 @@ def torn(path: str) -> BrokerError:
 
 
 def missing(path: str) -> StoreMissing:
-    """Somebody wants to look at a file that is not there."""
+    """A command wants to read a file that does not exist."""
     return StoreMissing(
-        f"there is no database {path}; nothing was created. Mind the path, or send a first message there"
+        f"there is no database {path}; nothing was created. Check the path, or send a first message there"
     )
 
 
 def replaced(path: str, what: str, *, committed: bool) -> StoreReplaced:
     """The path does not name the file any more that this process has open. `what`: how that looks."""
-    became = (
-        "what this call wrote went to files that this path does not name any more"
-        if committed
-        else "nothing was written"
-    )
+    became = "what this call wrote is in files that are no longer at this path" if committed else "nothing was written"
     return StoreReplaced(
         f"the database {path} {what} while this process had it open; {became}. Stop every process that uses it, see "
         "that the right file is there, without the -wal and -shm of another one beside it, start them again, and "
@@ -139,9 +135,7 @@ def not_upgraded(path: str) -> StoreUnwritable:
 
 def restless(path: str) -> BrokerUnavailable:
     """A database that may only be read was written again and again while it was read."""
-    return BrokerUnavailable(
-        f"the database {path} was written each time that it was read; nothing was changed. Try again"
-    )
+    return BrokerUnavailable(f"the database {path} was changed during every read; this call changed nothing. Try again")
 
 
 def unreadable(path: str, why: str) -> StoreUnreadable:
@@ -164,6 +158,6 @@ def _passing(error: sqlite3.Error, path: str, *, at_commit: bool) -> BrokerUnava
     what = "it is not certain that nothing was written" if unknown else "nothing was written"
     return BrokerUnavailable(
         f"the database {path} could not be read or written ({error}); {what}. "
-        "Check the disk and its free space; the next call is tried afresh",
+        "Check the disk and its free space; the next call tries again",
         outcome_unknown=unknown,
     )

@@ -1,12 +1,12 @@
 """Forking: when a process is forked, none of its connections is open, and none of its threads is within SQLite.
 
 SQLite counts the locks of a process in that process's memory. A child that inherits an open connection inherits
-the count, but not the locks: it would write without any, and lose what it has acknowledged. So whoever uses SQLite
-passes a gate, and keeps its connection in a plug. Before a fork the gate closes: those inside come out, and every
-plug is pulled. In the parent each plug connects again when it is next used, and what waited goes on; in the child
-everything begins afresh.
+the count, but not the locks: it would write without any, and lose what it has acknowledged. So all code that uses
+SQLite passes a gate, and keeps its connection in a plug. Before a fork the gate closes: those inside come out, and
+every plug is pulled. In the parent each plug connects again when it is next used, and what waited goes on; in the
+child everything begins afresh.
 
-Where that cannot be had (somebody does not come out in time, a fork that Python does not know of, a connection or a
+Where that is not possible (a thread does not come out in time, a fork that Python does not know of, a connection or a
 thread within SQLite that is not Tenure's), the child is *torn*: it refuses to open, rather than lose anything or
 hang (`check`).
 
@@ -27,7 +27,7 @@ from tenure.adapters.sqlite import faults
 
 #: How long a fork waits for those who are within SQLite: a flush of a slow disk, a look through a large queue.
 _PATIENCE_SECONDS = 5.0
-#: Between two tries to connect while somebody else holds the file.
+#: Between two tries to connect while another process holds the file.
 _STEP_SECONDS = 0.02
 
 
@@ -35,12 +35,12 @@ class Gate:
     """Lets threads into SQLite, except while this process is being forked."""
 
     def __init__(self) -> None:
-        """Open, with nobody inside."""
+        """Open, with no thread inside."""
         self.plugs: set[Plug] = set()
         #: What to call in a child, before anything else.
         self.heirs: weakref.WeakSet[Heir] = weakref.WeakSet()
         self._torn = False
-        #: Whether SQLite is known to answer. Not after a fork: somebody else's thread may have been within it.
+        #: Whether SQLite is known to answer. Not after a fork: another thread may have been within it.
         self._answers = True
         #: Files that were open when this process was forked, although every plug was pulled.
         self._inherited: frozenset[tuple[int, int]] = frozenset()
@@ -83,7 +83,7 @@ class Gate:
             self.__enter__()
 
     def settle(self) -> None:
-        """Notice a fork that nobody told us of."""
+        """Notice a fork that no hook reported."""
         if self._pid != os.getpid():
             self.after_in_child()
 
@@ -107,7 +107,7 @@ class Gate:
         return (there.st_dev, there.st_ino) in self._inherited
 
     def before(self) -> None:
-        """Close, wait until nobody is inside, and pull every plug. Bounded: if it is in vain, the child is torn."""
+        """Close, wait until no thread is inside, and pull every plug. Bounded: if that fails, the child is torn."""
         self._turn.acquire()
         with self._lock:
             # First those whom the fork before kept out: else one fork after another would keep them out for good.
@@ -120,7 +120,7 @@ class Gate:
     def after_in_parent(self) -> None:
         """Let everybody in again."""
         with self._lock:
-            # Ctrl-C may have ended `before` at any point, and then this comes all the same.
+            # Ctrl-C may have ended `before` at any point, and this is called even then.
             self._forks = max(0, self._forks - 1)
             self._changed.notify_all()
         with contextlib.suppress(RuntimeError):
@@ -174,7 +174,7 @@ class Plug:
         return self._db is not None and self._db.in_transaction
 
     def open(self, patience: float) -> None:
-        """Connect. While somebody else holds the file, try again for `patience` seconds."""
+        """Connect. While another process holds the file, try again for `patience` seconds."""
         waited = 0.0
         while True:
             try:
@@ -218,7 +218,7 @@ def _answers(path: str) -> bool:
 
 
 def _touch(path: str) -> None:
-    # Whatever is wrong with the file is met again, and told, when it is opened.
+    # Any error of the file comes again, and is raised, when it is opened.
     with contextlib.suppress(sqlite3.Error), contextlib.closing(sqlite3.connect(path, timeout=0.0)) as db:
         db.execute("PRAGMA schema_version").fetchone()
 

@@ -1,4 +1,4 @@
-"""What is held now, over all queues, for those who look: soonest deadline first, with beats and progress.
+"""The current leases over all queues, for viewers: soonest deadline first, with beats and progress.
 
 Read from the index of leased messages. Beats are counted in the row by each touch, progress stands in `note`, and what
 the holder said of its work in `beat` (`holding.py`). Run by `reader.py` for `broker.py`.
@@ -11,13 +11,13 @@ import msgspec
 from tenure.adapters.sqlite import edited
 from tenure.adapters.sqlite.states import BEAT, LEASED, NOTED
 from tenure.adapters.sqlite.timeline import micros, seconds
-from tenure.adapters.sqlite.transaction import View
+from tenure.adapters.sqlite.transaction import ReadView
 from tenure.query import HeldLease, Leases
 from tenure.record import Progress
 from tenure.rules.queue_pattern import matches
 
 _LEASES = f"""
-SELECT message.seq, id, queue, task, message.fence, attempts, moment, extras,
+SELECT id, queue, task, message.fence, attempts, moment, extras,
        CASE WHEN extras & {NOTED} THEN (SELECT progress FROM note WHERE note.seq = message.seq) END,
        beat.seconds, beat.size, beat.predicted_seconds
 FROM message INDEXED BY message_leased
@@ -33,7 +33,7 @@ _NO_LOAN = ("", 0.0, 0, None)
 _progress = msgspec.json.Decoder(Progress)
 
 
-def leases(view: View, queues: tuple[str, ...] | None, limit: int) -> Leases:
+def leases(view: ReadView, queues: tuple[str, ...] | None, limit: int) -> Leases:
     """Up to `limit` leases, and when the store was and will be swept."""
     last, following = _sweeps(view)
     found: list[HeldLease] = []
@@ -42,18 +42,18 @@ def leases(view: View, queues: tuple[str, ...] | None, limit: int) -> Leases:
         loans = {fence: loan for fence, *loan in view.db.execute(_LOANS).fetchall()}
         rows = view.db.execute(f"{_LEASES} LIMIT ?", (limit + 1,)) if queues is None else view.db.execute(_LEASES)
         for row in rows:
-            if queues is not None and not matches(row[2], queues):
+            if queues is not None and not matches(row[1], queues):
                 continue
             if len(found) == limit:
                 is_cut = True
                 break
-            found.append(_lease(view, row, loans.get(row[4], _NO_LOAN)))
+            found.append(_lease(view, row, loans.get(row[3], _NO_LOAN)))
         rows.close()
     return Leases(leases=tuple(found), is_cut=is_cut, now=view.wall, last_sweep_at=last, next_sweep_at=following)
 
 
-def _lease(view: View, row: tuple[Any, ...], loan: tuple[Any, ...] | list[Any]) -> HeldLease:
-    _, id, queue, task, fence, attempts, moment, extras, progress, own_window, size, predicted = row
+def _lease(view: ReadView, row: tuple[Any, ...], loan: tuple[Any, ...] | list[Any]) -> HeldLease:
+    id, queue, task, fence, attempts, moment, extras, progress, own_window, size, predicted = row
     owner, window, has_presence, leased_at = loan
     if own_window is not None:
         window = own_window
@@ -62,26 +62,15 @@ def _lease(view: View, row: tuple[Any, ...], loan: tuple[Any, ...] | list[Any]) 
     deadline = view.wall + left
     beats = edited.count(extras) // BEAT
     return HeldLease(
-        id=id,
-        queue=queue,
-        task=edited.text(task),
-        owner=owner,
-        fence=fence,
-        attempt=edited.count(attempts) + 1,
-        leased_at=leased_at,
-        deadline=deadline,
-        deadline_in=left,
-        seconds=window,
-        beats=beats,
+        id=id, queue=queue, task=edited.text(task), owner=owner, fence=fence, attempt=edited.count(attempts) + 1,
+        leased_at=leased_at, deadline=deadline, deadline_in=left, seconds=window, beats=beats,
         last_beat_at=deadline - window if beats else None,
         progress=None if progress is None else edited.read(_progress, progress),
-        size=size,
-        predicted_seconds=predicted,
-        has_presence=bool(has_presence),
-    )
+        size=size, predicted_seconds=predicted, has_presence=bool(has_presence),
+    )  # fmt: skip
 
 
-def _sweeps(view: View) -> tuple[float | None, float | None]:
+def _sweeps(view: ReadView) -> tuple[float | None, float | None]:
     """Wall time of the last sweep, and of the next one."""
     known = dict(view.db.execute(_SWEEPS).fetchall())
     moment, interval = edited.moment(known.get("swept")), edited.number(known.get("sweep_seconds"))

@@ -10,11 +10,11 @@ from functools import cache
 from typing import Any
 
 from tenure.adapters.sqlite import edited
-from tenure.adapters.sqlite.many import listed, pieces, placeholders
+from tenure.adapters.sqlite.placeholders import listed, pieces, placeholders
 from tenure.adapters.sqlite.receipt import STAND, find, receipt_for, row_of, rows_of
 from tenure.adapters.sqlite.states import BEAT, GRACED, LEASED
 from tenure.adapters.sqlite.timeline import micros, seconds
-from tenure.adapters.sqlite.transaction import Transaction, View
+from tenure.adapters.sqlite.transaction import ReadView, WriteTransaction
 from tenure.lease import Lease
 from tenure.message import Counters
 
@@ -37,7 +37,7 @@ WHERE message.id = ? AND state = {LEASED} AND owner = ? AND message.fence = ?
 """
 
 
-def touch(tx: Transaction, leases: Sequence[Lease]) -> list[bool]:
+def touch(tx: WriteTransaction, leases: Sequence[Lease]) -> list[bool]:
     """Set each deadline to now + its seconds, unless it is later already. False: it is not held any more."""
     alike: dict[tuple[int, str, float], list[Lease]] = {}
     for lease in leases:
@@ -53,7 +53,7 @@ def touch(tx: Transaction, leases: Sequence[Lease]) -> list[bool]:
     return [held is not None for held in find(tx, leases)]
 
 
-def _keep_what_was_said(tx: Transaction, leases: Sequence[Lease]) -> None:
+def _keep_what_was_said(tx: WriteTransaction, leases: Sequence[Lease]) -> None:
     """For those that stand: what the loan does not say."""
     fences = listed(list({lease.fence for lease in leases}))
     usual = dict(tx.db.execute(_WINDOWS, (fences,)).fetchall())
@@ -80,19 +80,19 @@ def _say(count: int) -> str:
     )
 
 
-def held(view: View, owner: str, request_id: str | None, monotonic: float) -> list[Lease]:
+def held(view: ReadView, owner: str, request_id: str | None, monotonic: float) -> list[Lease]:
     """The leases of `owner` as they stand in the file. `monotonic` is the caller's clock before the call."""
     rows = view.db.execute(_HELD, (owner, request_id)).fetchall()
     return [_lease(view, row, monotonic) for row in rows]
 
 
-def find_lease(view: View, id: str, owner: str, fence: int, monotonic: float) -> Lease | None:
+def find_lease(view: ReadView, id: str, owner: str, fence: int, monotonic: float) -> Lease | None:
     """The lease of `owner` on one message under `fence`. None: it has ended."""
     row = view.db.execute(_FIND, (id, owner, fence)).fetchone()
     return None if row is None else _lease(view, row, monotonic)
 
 
-def _lease(view: View, row: tuple[Any, ...], monotonic: float) -> Lease:
+def _lease(view: ReadView, row: tuple[Any, ...], monotonic: float) -> Lease:
     id, queue, envelope, owner, fence, seq, window, moment, *counters = row
     return Lease(
         id=id,
@@ -107,7 +107,7 @@ def _lease(view: View, row: tuple[Any, ...], monotonic: float) -> Lease:
     )
 
 
-def _left(view: View, moment: object, window: float) -> float:
+def _left(view: ReadView, moment: object, window: float) -> float:
     """Seconds until a lease ends; of one that has no moment, its whole length."""
     when = edited.moment(moment)
     return window if when is None else seconds(when - view.now)

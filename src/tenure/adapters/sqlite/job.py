@@ -1,7 +1,7 @@
-"""A job: one call on its way from an event loop to the thread that carries it out, and its answer's way back.
+"""A job: one call of an event loop that a thread carries out, and its answer.
 
-Answers go back in bundles: one `call_soon_threadsafe` for each loop and round, however many calls there were.
-Made by `store.py`; carried out by `writer.py` and `reader.py`.
+Answers go back in bundles: one `call_soon_threadsafe` for each loop and round, however many calls there were. Made by
+`store.py`; carried out by `writer.py` and `reader.py`.
 """
 
 import asyncio
@@ -9,11 +9,10 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 
-class Job:
+class WriteJob:
     """A function to run in a thread, and the future that waits for it.
 
-    Without a future nobody waits, so nobody is told of an error: such a job must be one that somebody
-    begins again anyway.
+    Without a future no caller waits and no caller gets an error: such a job must be one that is repeated anyway.
     """
 
     __slots__ = ("act", "error", "future", "is_light", "loop", "peek", "value", "waited")
@@ -35,24 +34,24 @@ class Job:
         self.is_light = is_light
         self.future = future
         self.loop = future.get_loop() if future is not None else None
-        #: Seconds for which somebody else's lock was waited for.
+        #: Seconds of waiting for the lock of another process.
         self.waited = 0.0
         self.value: Any = None
         self.error: BaseException | None = None
 
     @property
     def is_unwanted(self) -> bool:
-        """Its caller was cancelled before it began. Once begun, it runs to its end."""
+        """Whether the caller was cancelled before the job began. A job that began runs to its end."""
         return self.future is not None and self.future.cancelled()
 
 
-#: What a `peek` says when only the act itself can tell.
+#: The answer of a `peek` when only the act itself can decide.
 UNSURE: Any = object()
 
 
-def deliver(jobs: Iterable[Job]) -> None:
+def deliver(jobs: Iterable[WriteJob]) -> None:
     """Hand values and errors to the futures that wait for them, each in its own loop."""
-    by_loop: dict[asyncio.AbstractEventLoop, list[Job]] = {}
+    by_loop: dict[asyncio.AbstractEventLoop, list[WriteJob]] = {}
     for job in jobs:
         if job.loop is not None:
             by_loop.setdefault(job.loop, []).append(job)
@@ -61,7 +60,7 @@ def deliver(jobs: Iterable[Job]) -> None:
 
 
 def call_in(loop: asyncio.AbstractEventLoop, callback: Callable[..., None], *arguments: object) -> bool:
-    """Run `callback` in `loop`. False: that loop is closed, so nobody waits there any more."""
+    """Run `callback` in `loop`. False: that loop is closed, so no caller waits there any more."""
     try:
         loop.call_soon_threadsafe(callback, *arguments)
     except RuntimeError:
@@ -69,7 +68,7 @@ def call_in(loop: asyncio.AbstractEventLoop, callback: Callable[..., None], *arg
     return True
 
 
-def _resolve(jobs: list[Job]) -> None:
+def _resolve(jobs: list[WriteJob]) -> None:
     for job in jobs:
         future = job.future
         if future is None or future.done():

@@ -12,10 +12,12 @@ from typing import NamedTuple
 import msgspec
 
 from tenure.adapters.sqlite import journal_ids, tally_table
-from tenure.adapters.sqlite.store import Store
-from tenure.adapters.sqlite.transaction import Transaction, View
+from tenure.adapters.sqlite.store import SqliteStore
+from tenure.adapters.sqlite.transaction import ReadView, WriteTransaction
 from tenure.adapters.sqlite.wake import JOURNAL
+from tenure.broker import Erased
 from tenure.event import Event, StoredEvent
+from tenure.rules.erasing import erased, must_be_erased
 from tenure.sample import Sample, StoredSample
 from tenure.state import KEPT_SAMPLES
 from tenure.tally import Tally
@@ -38,7 +40,7 @@ SELECT last_seq, count, events FROM journal
 WHERE last_seq BETWEEN ? AND ? AND newest_at >= ? AND instr(events, ?) ORDER BY last_seq
 """
 
-#: What one step of `prune` looks at, and about how much it removes: a few milliseconds of the write lock.
+#: How many rows one step of `prune` reads, and about how many it removes: a few milliseconds of the write lock.
 _PAGES = 100
 _BYTES = 1 << 20
 _SAMPLES = 1000
@@ -46,18 +48,18 @@ _SAMPLES = 1000
 _OLD_SAMPLES = "DELETE FROM sample WHERE seq IN (SELECT seq FROM sample ORDER BY seq LIMIT ?) AND at < ?"
 
 
-class Pruned(NamedTuple):
-    """What one step of `prune` did."""
+class PrunedEvents(NamedTuple):
+    """The result of one step of `prune`."""
 
     gone: int
     is_more: bool
 
 
 class SqliteJournal:
-    """Events in the store."""
+    """The journal in SQLite."""
 
-    def __init__(self, store: Store) -> None:
-        """Stand on `store`."""
+    def __init__(self, store: SqliteStore) -> None:
+        """Take the store."""
         self._store = store
 
     async def append(self, events: Sequence[Event]) -> None:
@@ -95,7 +97,7 @@ class SqliteJournal:
             await self._store.write(lambda tx: tally_table.keep(tx, batch), is_light=True)
 
     async def tallies(self, step: int, since: float, until: float) -> list[Tally]:
-        """Rows of one step."""
+        """Return the rows of one step."""
         return await self._store.look(lambda view: tally_table.read(view, step, since, until))
 
     async def prune(self, older_than_seconds: float) -> int:
@@ -111,6 +113,10 @@ class SqliteJournal:
             if not step.is_more:
                 return gone
 
+    async def erase(self, queue: str, after: str = "") -> Erased:
+        """Blank the events of a queue, some pages in a step."""
+        return await self._store.write(lambda tx: _erase(tx, queue, int(after or 0)))
+
     async def sample(self, batch: Sequence[Sample]) -> None:
         """Keep the newest ones of each queue and task. After a power cut the last ones may be gone."""
         if batch:
@@ -122,25 +128,25 @@ class SqliteJournal:
         return await self._store.read(lambda view: _samples(view, queue, task, after, limit))
 
 
-def _last(view: View) -> int:
+def _last(view: ReadView) -> int:
     last: int = view.db.execute("SELECT coalesce(max(last_seq), 0) FROM journal").fetchone()[0]
     return last
 
 
-def _first(view: View) -> int:
+def _first(view: ReadView) -> int:
     row = view.db.execute(
         "SELECT last_seq - count + 1 FROM journal WHERE count > 0 ORDER BY last_seq LIMIT 1"
     ).fetchone()
     return 0 if row is None else row[0]
 
 
-def _append(tx: Transaction, count: int, newest: float, oldest: float, raw: bytes, marks: bytes) -> None:
+def _append(tx: WriteTransaction, count: int, newest: float, oldest: float, raw: bytes, marks: bytes) -> None:
     last = tx.db.execute(_APPEND, (count, newest, oldest, raw)).lastrowid or 0
     journal_ids.mark(tx, last - count + 1, last, marks)
     tx.stirred.add(JOURNAL)
 
 
-def _read(view: View, after: int, limit: int) -> list[StoredEvent]:
+def _read(view: ReadView, after: int, limit: int) -> list[StoredEvent]:
     events: list[StoredEvent] = []
     pages = view.db.execute(
         "SELECT last_seq, count, events FROM journal WHERE last_seq > ? ORDER BY last_seq", (after,)
@@ -156,8 +162,8 @@ def _read(view: View, after: int, limit: int) -> list[StoredEvent]:
     return events[:limit]
 
 
-def _about(view: View, message_id: str, since: float, limit: int) -> list[StoredEvent]:
-    """Only pages in whose bytes the id stands are decoded."""
+def _about(view: ReadView, message_id: str, since: float, limit: int) -> list[StoredEvent]:
+    """Find the events about an id. Only pages whose bytes contain the id are decoded."""
     # Without the quotes around it: those stand everywhere, and would slow the search down.
     written = _encode(message_id)[1:-1]
     found: list[StoredEvent] = []
@@ -181,13 +187,13 @@ def _is_about(event: Event, message_id: str) -> bool:
     return event.message_id == message_id or message_id in event.data.get("ids", ())
 
 
-def _sample(tx: Transaction, rows: Sequence[tuple[str, str, float, bytes]]) -> None:
+def _sample(tx: WriteTransaction, rows: Sequence[tuple[str, str, float, bytes]]) -> None:
     tx.db.executemany("INSERT INTO sample (queue, task, at, sample) VALUES (?, ?, ?, ?)", rows)
     for queue, task in {(queue, task) for queue, task, _, _ in rows}:
         tx.db.execute(_FORGET_SAMPLES, (queue, task, KEPT_SAMPLES))
 
 
-def _samples(view: View, queue: str, task: str, after: int, limit: int) -> list[StoredSample]:
+def _samples(view: ReadView, queue: str, task: str, after: int, limit: int) -> list[StoredSample]:
     rows = view.db.execute(
         "SELECT seq, sample FROM sample WHERE queue = ? AND task = ? AND seq > ? ORDER BY seq LIMIT ?",
         (queue, task, after, limit),
@@ -195,8 +201,8 @@ def _samples(view: View, queue: str, task: str, after: int, limit: int) -> list[
     return [StoredSample(seq, _decode_sample(raw)) for seq, raw in rows.fetchall()]
 
 
-def _prune(tx: Transaction, older_than_seconds: float) -> Pruned:
-    """One step, from the oldest on."""
+def _prune(tx: WriteTransaction, older_than_seconds: float) -> PrunedEvents:
+    """Prune one piece, from the oldest on."""
     horizon = tx.wall - older_than_seconds
     has_more_tallies = tally_table.prune(tx, older_than_seconds)
     samples = tx.db.execute(_OLD_SAMPLES, (_SAMPLES, horizon)).rowcount
@@ -218,10 +224,10 @@ def _prune(tx: Transaction, older_than_seconds: float) -> Pruned:
     if upto:
         tx.db.execute("DELETE FROM journal WHERE last_seq <= ?", (upto,))
         journal_ids.forget(tx, upto)
-    return Pruned(gone, is_more or has_more_tallies or samples == _SAMPLES)
+    return PrunedEvents(gone, is_more or has_more_tallies or samples == _SAMPLES)
 
 
-def _prune_page(tx: Transaction, last: int, horizon: float) -> int:
+def _prune_page(tx: WriteTransaction, last: int, horizon: float) -> int:
     """Forget a page up to its first event that is young enough; how many that were. The page itself stays."""
     (raw,) = tx.db.execute("SELECT events FROM journal WHERE last_seq = ?", (last,)).fetchone()
     events = _decode(raw)
@@ -233,3 +239,22 @@ def _prune_page(tx: Transaction, last: int, horizon: float) -> int:
         (len(rest), max(times), min(times), _encode(rest), last),
     )
     return young
+
+
+def _erase(tx: WriteTransaction, queue: str, after: int) -> Erased:
+    """Blank the events of a queue in the next pages. Only pages whose bytes contain its name are decoded."""
+    written = _encode(queue)[1:-1]
+    pages = tx.db.execute(
+        "SELECT last_seq, iif(instr(events, ?), events, NULL) FROM journal WHERE last_seq > ?"
+        " ORDER BY last_seq LIMIT ?",
+        (written, after, _PAGES),
+    ).fetchall()
+    blanked = 0
+    for last, raw in pages:
+        events = [] if raw is None else _decode(raw)
+        count = sum(must_be_erased(event, queue) for event in events)
+        if count:
+            blanked += count
+            left = [erased(event) if must_be_erased(event, queue) else event for event in events]
+            tx.db.execute("UPDATE journal SET events = ? WHERE last_seq = ?", (_encode(left), last))
+    return Erased(blanked, str(pages[-1][0]) if len(pages) == _PAGES else None)

@@ -1,12 +1,12 @@
 """Small documents in the file, a row for each, changed by compare-and-set.
 
-A row whose time is over is no document. It is replaced by the next one of its name, or removed by `prune`.
+An expired row counts as absent. The next one of its name replaces it, or `prune` removes it.
 """
 
 import sqlite3
 
-from tenure.adapters.sqlite.store import Store
-from tenure.adapters.sqlite.transaction import Transaction, View
+from tenure.adapters.sqlite.store import SqliteStore
+from tenure.adapters.sqlite.transaction import ReadView, WriteTransaction
 from tenure.key_value import MOST_LISTED, KeyValue, new_version
 from tenure.rules.storable import can_be_kept, check_key_value, is_kind
 
@@ -26,20 +26,20 @@ _Columns = tuple[str, str, bytes, str, float | None]
 
 
 class SqliteKeyValues:
-    """Documents in the store."""
+    """Small documents in SQLite."""
 
-    def __init__(self, store: Store) -> None:
-        """Stand on `store`."""
+    def __init__(self, store: SqliteStore) -> None:
+        """Take the store."""
         self._store = store
 
     async def get(self, kind: str, name: str) -> KeyValue | None:
-        """One document."""
+        """Return one document."""
         if not can_be_kept(kind, name):
             return None
         return await self._store.read(lambda view: _get(view, kind, name))
 
     async def list(self, kind: str) -> list[KeyValue]:
-        """All of a kind, by name."""
+        """Return all documents of a kind, sorted by name."""
         if not is_kind(kind):
             return []
         return await self._store.look(lambda view: _list(view, kind))
@@ -68,16 +68,16 @@ class SqliteKeyValues:
                 return gone
 
 
-def _get(view: View, kind: str, name: str) -> KeyValue | None:
+def _get(view: ReadView, kind: str, name: str) -> KeyValue | None:
     row = view.db.execute(_GET, (kind, name, view.wall)).fetchone()
     return None if row is None else _read(row)
 
 
-def _list(view: View, kind: str) -> list[KeyValue]:
+def _list(view: ReadView, kind: str) -> list[KeyValue]:
     return [_read(row) for row in view.db.execute(_LIST, (kind, view.wall)).fetchall()]
 
 
-def _put(tx: Transaction, new: KeyValue, expect: str | None) -> KeyValue | None:
+def _put(tx: WriteTransaction, new: KeyValue, expect: str | None) -> KeyValue | None:
     known = _get(tx, new.kind, new.name)
     if (None if known is None else known.version) != expect:
         return None
@@ -85,14 +85,14 @@ def _put(tx: Transaction, new: KeyValue, expect: str | None) -> KeyValue | None:
     return new
 
 
-def _remove(tx: Transaction, kind: str, name: str, expect: str | None) -> bool:
+def _remove(tx: WriteTransaction, kind: str, name: str, expect: str | None) -> bool:
     known = _get(tx, kind, name)
     if known is None or expect not in (None, known.version):
         return False
     return tx.db.execute(_REMOVE, (kind, name)).rowcount > 0
 
 
-def _prune(tx: Transaction) -> int:
+def _prune(tx: WriteTransaction) -> int:
     return tx.db.execute(_PRUNE, (tx.wall,)).rowcount
 
 

@@ -1,8 +1,8 @@
 """The ledger: who may run a keyed message, and what is done.
 
-Each scope is one row of `claim`: `sent` (nobody runs it), `running` until a moment, or `done`. Owner and fence
-of the last claim stay on it, so that a word whose answer was lost can be said again. The row stands in the same
-file as the message, so an ack finishes both at once (`release.py`).
+Each scope is one row of `claim`: `sent` (not running), `running` until a moment, or `done`. Owner and fence
+of the last claim stay on it, so that a call whose answer was lost can be repeated. The row is in the same
+file as the message, so an ack finishes both at once (`claim_release.py`).
 """
 
 from collections.abc import Sequence
@@ -11,13 +11,14 @@ from typing import NamedTuple
 
 import msgspec
 
-from tenure.adapters.sqlite.many import listed, pieces, placeholders
+from tenure.adapters.sqlite import announcing
+from tenure.adapters.sqlite.placeholders import listed, pieces, placeholders
 from tenure.adapters.sqlite.roster import refuse_banned
 from tenure.adapters.sqlite.sending import scope_text
 from tenure.adapters.sqlite.states import CANCELLED
-from tenure.adapters.sqlite.store import Store
+from tenure.adapters.sqlite.store import SqliteStore
 from tenure.adapters.sqlite.timeline import micros, seconds
-from tenure.adapters.sqlite.transaction import Transaction
+from tenure.adapters.sqlite.transaction import WriteTransaction
 from tenure.claim import ClaimAnswer, ClaimRequest, Conflict, Done, Fresh, Running, Scope, Seal, Token
 from tenure.message import Outgoing
 
@@ -36,8 +37,8 @@ _CANCELLED = f"SELECT id FROM message WHERE id IN (SELECT value FROM json_each(?
 _NOT_THERE = ""
 
 
-class Row(NamedTuple):
-    """What stands in the file about a scope."""
+class LedgerRow(NamedTuple):
+    """A scope's row in the file."""
 
     scope: str
     id: str
@@ -48,7 +49,7 @@ class Row(NamedTuple):
     is_banned: int
 
 
-_rows = msgspec.json.Decoder(list[Row])
+_rows = msgspec.json.Decoder(list[LedgerRow])
 _states = msgspec.json.Decoder(list[tuple[int, str, int]])
 _encode = msgspec.json.Encoder().encode
 _handoffs = msgspec.json.Decoder(tuple[Outgoing, ...])
@@ -57,12 +58,12 @@ _handoffs = msgspec.json.Decoder(tuple[Outgoing, ...])
 class SqliteLedger:
     """Claims and done-records in the store."""
 
-    def __init__(self, store: Store) -> None:
-        """Stand on `store`."""
+    def __init__(self, store: SqliteStore) -> None:
+        """Take the store."""
         self._store = store
 
     async def claim(self, batch: Sequence[ClaimRequest]) -> list[ClaimAnswer]:
-        """Ask to run."""
+        """Claim scopes for their owners."""
         return await self._store.write(lambda tx: _claim(tx, batch), is_light=True)
 
     async def renew(self, tokens: Sequence[Token]) -> list[bool]:
@@ -70,7 +71,7 @@ class SqliteLedger:
         return await self._store.write(lambda tx: _renew(tx, tokens), is_light=True)
 
     async def release(self, tokens: Sequence[Token]) -> list[bool]:
-        """Let others claim."""
+        """Release claims, so that others can claim."""
         return await self._store.write(lambda tx: _release(tx, tokens))
 
     async def seal(self, batch: Sequence[Seal]) -> list[bool]:
@@ -78,12 +79,12 @@ class SqliteLedger:
         return await self._store.write(lambda tx: _seal(tx, batch))
 
     async def forget(self, scopes: Sequence[Scope]) -> None:
-        """Free keys."""
+        """Remove the rows of scopes, so that their keys are free."""
         gone = listed([scope_text(scope) for scope in scopes])
         await self._store.write(lambda tx: _forget(tx, gone))
 
 
-def _claim(tx: Transaction, batch: Sequence[ClaimRequest]) -> list[ClaimAnswer]:
+def _claim(tx: WriteTransaction, batch: Sequence[ClaimRequest]) -> list[ClaimAnswer]:
     for owner in {request.owner for request in batch}:
         refuse_banned(tx, owner)
     scopes = [scope_text(request.scope) for request in batch]
@@ -95,23 +96,26 @@ def _claim(tx: Transaction, batch: Sequence[ClaimRequest]) -> list[ClaimAnswer]:
     for scope, request in zip(scopes, batch, strict=True):
         answer = _look(tx, rows.get(scope), request)
         answers.append(answer)
-        # One that was cancelled since it was lent is told as if it had claimed a moment before: its claim has ended,
-        # and the key, which may have been sent again, is taken from nobody.
+        # A message that was cancelled since its lease gets the answer of a claim that has ended: its key, which may
+        # have been sent again, stays with its new message.
         if answer is None and request.id not in gone:
             started.append((scope, request))
             until = tx.now + micros(request.seconds)
             # A second request of the same batch finds the scope running.
-            rows[scope] = Row(scope, request.id, request.digest, "running", request.owner, until, is_banned=0)
+            rows[scope] = LedgerRow(scope, request.id, request.digest, "running", request.owner, until, is_banned=0)
     fence = tx.next_fence(batch[0].owner, "claim", 0.0) if None in answers else 0
     _start(tx, started, fence)
+    announcing.learn(
+        tx, [(one.id, one.scope.generation, one.announce) for _, one in started if one.announce is not None]
+    )
     return [
         Fresh(Token(request.scope, request.id, request.owner, fence, request.seconds)) if answer is None else answer
         for request, answer in zip(batch, answers, strict=True)
     ]
 
 
-def _look(tx: Transaction, row: Row | None, request: ClaimRequest) -> ClaimAnswer | None:
-    """What the file says. None: go ahead."""
+def _look(tx: WriteTransaction, row: LedgerRow | None, request: ClaimRequest) -> ClaimAnswer | None:
+    """Read a scope's claim or result from the file. None: the scope is free to claim."""
     if row is None:
         return None
     if row.digest != request.digest:
@@ -123,12 +127,12 @@ def _look(tx: Transaction, row: Row | None, request: ClaimRequest) -> ClaimAnswe
     return None
 
 
-def _done(tx: Transaction, scope: str) -> Done:
+def _done(tx: WriteTransaction, scope: str) -> Done:
     result, handoffs = tx.db.execute("SELECT result, handoffs FROM claim WHERE scope = ?", (scope,)).fetchone()
     return Done(result or b"", _handoffs.decode(handoffs) if handoffs else ())
 
 
-def _start(tx: Transaction, started: Sequence[tuple[str, ClaimRequest]], fence: int) -> None:
+def _start(tx: WriteTransaction, started: Sequence[tuple[str, ClaimRequest]], fence: int) -> None:
     """Running from now on, under a fence that is higher than every one before."""
     rows = [
         (scope, request.id, request.digest, request.owner, tx.now + micros(request.seconds))
@@ -138,17 +142,17 @@ def _start(tx: Transaction, started: Sequence[tuple[str, ClaimRequest]], fence: 
         tx.db.execute(_upsert(len(piece)), [fence, *(value for row in piece for value in row)])
 
 
-def _renew(tx: Transaction, tokens: Sequence[Token]) -> list[bool]:
+def _renew(tx: WriteTransaction, tokens: Sequence[Token]) -> list[bool]:
     moments = [(tx.now + micros(token.seconds),) for token in tokens]
     _change(tx, "moment = entry.column4", tokens, moments)
     return [mine == "running" for mine in _state_under(tx, tokens)]
 
 
-def _release(tx: Transaction, tokens: Sequence[Token]) -> list[bool]:
+def _release(tx: WriteTransaction, tokens: Sequence[Token]) -> list[bool]:
     _change(tx, "state = 'sent', moment = entry.column4", tokens, [(tx.now,)] * len(tokens))
     states = _state_under(tx, tokens)
     gone = _cancelled(tx, [token.id for token, mine in zip(tokens, states, strict=True) if mine == _NOT_THERE])
-    # Also true when it is said again: still free, or forgotten, and nobody claimed in between. But the claim on a
+    # Also true when it is repeated: still free, or forgotten, and not claimed in between. But the claim on a
     # message that was cancelled ended with it.
     return [
         mine == "sent" or (mine == _NOT_THERE and token.id not in gone)
@@ -156,30 +160,34 @@ def _release(tx: Transaction, tokens: Sequence[Token]) -> list[bool]:
     ]
 
 
-def _cancelled(tx: Transaction, ids: Sequence[str]) -> set[str]:
+def _cancelled(tx: WriteTransaction, ids: Sequence[str]) -> set[str]:
     if not ids:
         return set()
     return {id for (id,) in tx.db.execute(_CANCELLED, (listed(ids),)).fetchall()}
 
 
-def _seal(tx: Transaction, batch: Sequence[Seal]) -> list[bool]:
+def _seal(tx: WriteTransaction, batch: Sequence[Seal]) -> list[bool]:
     tokens = [seal.token for seal in batch]
     values = [(tx.now, seal.result, _encode(seal.handoffs) if seal.handoffs else None) for seal in batch]
     _change(
         tx, "state = 'done', moment = entry.column4, result = entry.column5, handoffs = entry.column6", tokens, values
     )
     # Also true when it is said again: it is this very claim that is done.
-    return [mine == "done" for mine in _state_under(tx, tokens)]
+    done = [mine == "done" for mine in _state_under(tx, tokens)]
+    asking = [(seal.token.id, seal.result) for seal, ok in zip(batch, done, strict=True) if ok and seal.announce]
+    if asking:
+        announcing.announce_sealed(tx, asking)
+    return done
 
 
-def _change(tx: Transaction, what: str, tokens: Sequence[Token], values: Sequence[tuple[object, ...]]) -> None:
+def _change(tx: WriteTransaction, what: str, tokens: Sequence[Token], values: Sequence[tuple[object, ...]]) -> None:
     """Change those claims that run under these very tokens."""
     rows = [(*_matched(token), *own) for token, own in zip(tokens, values, strict=True)]
     for piece in pieces(rows):
         tx.db.execute(_update(what, len(piece[0]), len(piece)), [value for row in piece for value in row])
 
 
-def _state_under(tx: Transaction, tokens: Sequence[Token]) -> list[str | None]:
+def _state_under(tx: WriteTransaction, tokens: Sequence[Token]) -> list[str | None]:
     """The state of each claim, if this token is the last on it. None: another one is."""
     (text,) = tx.db.execute(_STATES, (listed([_matched(token) for token in tokens]),)).fetchone()
     states: list[str | None] = [_NOT_THERE] * len(tokens)
@@ -192,7 +200,7 @@ def _matched(token: Token) -> tuple[object, ...]:
     return (scope_text(token.scope), token.owner, token.fence)
 
 
-def _forget(tx: Transaction, scopes: str) -> None:
+def _forget(tx: WriteTransaction, scopes: str) -> None:
     tx.db.execute("DELETE FROM claim WHERE scope IN (SELECT value FROM json_each(?))", (scopes,))
 
 

@@ -7,17 +7,18 @@ once as columns, one that stamps them. From many queues it takes a few more: onl
 Run by `writer.py` for `broker.py`. What follows: `settling.py`, or `returning.py` if the holder dies.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from typing import NamedTuple
 
-from tenure.adapters.sqlite import edited, serving
-from tenure.adapters.sqlite.fairness import Turns
+from tenure.adapters.sqlite import edited, limiting, serving
+from tenure.adapters.sqlite.fairness import QueueTurns
 from tenure.adapters.sqlite.job import UNSURE
-from tenure.adapters.sqlite.many import listed
+from tenure.adapters.sqlite.placeholders import listed
 from tenure.adapters.sqlite.ready_rows import (
     IN_QUEUE,
-    Bounds,
     Columns,
+    RowBounds,
     fill,
     is_scattered,
     read_chosen,
@@ -30,14 +31,15 @@ from tenure.adapters.sqlite.receipt import receipt_for
 from tenure.adapters.sqlite.serving import Candidate, served_by
 from tenure.adapters.sqlite.states import DELAYED, LEASED, READY
 from tenure.adapters.sqlite.timeline import micros
-from tenure.adapters.sqlite.transaction import Transaction, View
+from tenure.adapters.sqlite.transaction import ReadView, WriteTransaction
 from tenure.lease import Lease, LeaseRequest
 from tenure.message import Counters
 from tenure.owner import retired
 
 #: Due delayed messages that one call makes ready. The rest follow with the next call.
 _PROMOTED_AT_ONCE = 1000
-#: From so many queues at once messages are shared out that lie among each other's. More would not lie closer together.
+#: From this many queues at once messages are shared out that lie among each other's. More would not lie closer
+#: together.
 _SIDE_BY_SIDE = 16
 
 _IS_BANNED = "EXISTS (SELECT 1 FROM owner WHERE id = ?2 AND state = 'banned')"
@@ -69,8 +71,8 @@ WHERE seq IN (SELECT value FROM json_each(?))
 _FIRST_DELIVERY = Counters(deliveries=1)
 
 
-class Lot(NamedTuple):
-    """What one queue gives: row numbers, ids and envelopes, in the order of lending."""
+class QueueRows(NamedTuple):
+    """Messages of one queue: row numbers, ids and envelopes, in the order of lending."""
 
     queue: str
     seqs: list[int]
@@ -80,36 +82,39 @@ class Lot(NamedTuple):
     special: dict[int, tuple[float, Counters]]
 
 
-class Lent(NamedTuple):
-    """What one call lent: a loan for each number of seconds."""
+class LeasedRows(NamedTuple):
+    """The leases of one call: a loan for each number of seconds."""
 
-    lots: list[Lot]
+    lots: list[QueueRows]
     fences: dict[float, int]
 
 
-def nothing_to_lend(view: View, request: LeaseRequest) -> Lent:
+def nothing_to_lend(view: ReadView, request: LeaseRequest) -> LeasedRows:
     """Answer an idle worker without the write lock, if it is sure that there is nothing for it."""
     is_due, is_banned = view.db.execute(_LOOK_AT_ALL, (view.now, request.owner)).fetchone()
     if is_due or is_banned or serving.has_ready(view.db, served_by(request.queues, request.excluded)):
         return UNSURE  # type: ignore[no-any-return]
-    return Lent([], {})
+    return LeasedRows([], {})
 
 
-def lend(tx: Transaction, request: LeaseRequest, turns: Turns, bounds: Bounds) -> Lent:
+def lend(tx: WriteTransaction, request: LeaseRequest, turns: QueueTurns, bounds: RowBounds) -> LeasedRows:
     """Choose, read and stamp up to `want` messages. The request's own seconds are within the bounds."""
     basket = _Basket(tx, request, turns, bounds)
     served = served_by(request.queues, request.excluded)
-    if served.few is not None and len(served.few) == 1:
-        _lend_one(basket, served.few[0])
+    limited = limiting.limited(request) if request.limits else []
+    if limited:
+        _lend_limited(basket, served.without(limited), limited)
     else:
-        _lend_many(basket, served)
+        _lend_served(basket, served)
     by_seconds: dict[float, list[int]] = {}
     for lot in basket.lots:
         _sort_by_seconds(lot, request.seconds, by_seconds)
-    return Lent(basket.lots, {seconds: _stamp(tx, request, seconds, rows) for seconds, rows in by_seconds.items()})
+    return LeasedRows(
+        basket.lots, {seconds: _stamp(tx, request, seconds, rows) for seconds, rows in by_seconds.items()}
+    )
 
 
-def as_leases(lent: Lent, request: LeaseRequest, asked: float) -> list[Lease]:
+def as_leases(lent: LeasedRows, request: LeaseRequest, asked: float) -> list[Lease]:
     """The leases for the caller. Runs in the caller's loop, when the lock is free again.
 
     `asked` is the caller's clock from before the request, so its deadline is never the later one.
@@ -117,38 +122,55 @@ def as_leases(lent: Lent, request: LeaseRequest, asked: float) -> list[Lease]:
     leases: list[Lease] = []
     owner = request.owner
     for lot in lent.lots:
-        queue = lot.queue
-        seconds, counters = request.seconds, _FIRST_DELIVERY
-        for seq, id, raw in zip(lot.seqs, lot.ids, lot.raws, strict=True):
-            if lot.special:
+        queue, rows = lot.queue, zip(lot.seqs, lot.ids, lot.raws, strict=True)
+        if lot.special:
+            for seq, id, raw in rows:
                 seconds, counters = lot.special[seq]
-            fence = lent.fences[seconds]
-            leases.append(Lease(id, queue, raw, owner, fence, receipt_for(seq, id), seconds, asked + seconds, counters))
+                fence, deadline = lent.fences[seconds], asked + seconds
+                leases.append(Lease(id, queue, raw, owner, fence, receipt_for(seq, id), seconds, deadline, counters))
+        else:
+            seconds, counters = request.seconds, _FIRST_DELIVERY
+            fence, deadline = lent.fences[seconds], asked + seconds
+            leases += [
+                Lease(id, queue, raw, owner, fence, receipt_for(seq, id), seconds, deadline, counters)
+                for seq, id, raw in rows
+            ]
     return leases
 
 
 class _Basket:
-    """What one call has gathered so far, not stamped yet, and what it still has room for."""
+    """The messages that one call has gathered so far, not stamped yet, and its free room."""
 
-    def __init__(self, tx: Transaction, request: LeaseRequest, turns: Turns, bounds: Bounds) -> None:
+    def __init__(self, tx: WriteTransaction, request: LeaseRequest, turns: QueueTurns, bounds: RowBounds) -> None:
         self.tx = tx
         self.request = request
         self.turns = turns
-        self.lots: list[Lot] = []
+        self.lots: list[QueueRows] = []
         self._bounds = bounds
-        self._left = request.want
+        self.left = request.want
+        self._is_closed = False
         self._room = bounds.byte_limit
 
     def is_full(self) -> bool:
-        return self._left <= 0
+        return self.left <= 0
+
+    def take_up_to(self, most: int, act: Callable[[], None]) -> int:
+        """Let `act` lease no more than `most` messages; how many it has leased."""
+        left = self.left
+        self.left = min(left, most)
+        before = sum(len(lot.seqs) for lot in self.lots)
+        act()
+        count = sum(len(lot.seqs) for lot in self.lots) - before
+        self.left = 0 if self._is_closed else left - count
+        return count
 
     def is_plain(self, candidate: Candidate) -> bool:
         """Whether its next messages are simply the first ones: no lower priority has its turn."""
-        return candidate.top == candidate.bottom or not self.turns.falls_within(candidate.queue, self._left)
+        return candidate.top == candidate.bottom or not self.turns.falls_within(candidate.queue, self.left)
 
     def take(self, candidate: Candidate) -> None:
-        """From one queue."""
-        queue, left = candidate.queue, self._left
+        """Lease from one queue."""
+        queue, left = candidate.queue, self.left
         if self.is_plain(candidate):
             found = read_first(self.tx.db, queue, left, self._room)
         else:
@@ -157,22 +179,23 @@ class _Basket:
         count = len(found.seqs)
         found = fill(self.tx.db, found, self._room, must_lend=not self.lots)
         if found.seqs:
-            self._add(Lot(queue, found.seqs, found.ids, found.raws, self._special(found.seqs, alike=found.alike)))
+            lot = QueueRows(queue, found.seqs, found.ids, found.raws, self._special(found.seqs, alike=found.alike))
+            self._add([lot], len(found.seqs), found.raws)
         self._close_if(is_cut=len(found.seqs) < count)
 
     def take_all(self, queues: Sequence[str]) -> None:
-        """From several queues, one after the other, the first messages of each."""
-        self._add_found(queues, *read_many(self.tx.db, queues, self._left, self._room))
+        """Lease from several queues, one after the other, the first messages of each."""
+        self._add_found(queues, *read_many(self.tx.db, queues, self.left, self._room))
 
     def take_shares(self, queues: Sequence[str]) -> None:
-        """From several queues the same number of messages each; what is missing then, from the first ones of them."""
-        share = -(-self._left // len(queues))
-        self._add_found(queues, *read_shares(self.tx.db, queues, self._left, self._room, share))
+        """Lease the same number from each of several queues, and what is missing then from the first ones."""
+        share = -(-self.left // len(queues))
+        self._add_found(queues, *read_shares(self.tx.db, queues, self.left, self._room, share))
         if self.is_full():
             return
         taken = {seq for lot in self.lots for seq in lot.seqs}
-        found, places = read_many(self.tx.db, queues, self._left + len(taken), self._room)
-        new = [place for place, seq in enumerate(found.seqs) if seq not in taken][: self._left]
+        found, places = read_many(self.tx.db, queues, self.left + len(taken), self._room)
+        new = [place for place, seq in enumerate(found.seqs) if seq not in taken][: self.left]
         rest = Columns(
             [found.seqs[n] for n in new], [found.ids[n] for n in new], [found.raws[n] for n in new], found.alike
         )
@@ -182,33 +205,59 @@ class _Basket:
         """`places`: for each message the number of its queue; those of one queue are neighbours."""
         found = fill(self.tx.db, found, self._room, must_lend=not self.lots)
         special = self._special(found.seqs, alike=found.alike)
-        start, count = 0, len(found.seqs)
+        start, count, lots = 0, len(found.seqs), list[QueueRows]()
         while start < count:
             place, end = places[start], start + 1
             while end < count and places[end] == place:
                 end += 1
             seqs = found.seqs[start:end]
             own = {seq: special[seq] for seq in seqs} if special else special
-            self._add(Lot(queues[place], seqs, found.ids[start:end], found.raws[start:end], own))
+            lots.append(QueueRows(queues[place], seqs, found.ids[start:end], found.raws[start:end], own))
             start = end
+        self._add(lots, count, found.raws)
         self._close_if(is_cut=count < len(places))
 
-    def _add(self, lot: Lot) -> None:
-        self.lots.append(lot)
-        self.turns.count(lot.queue, len(lot.seqs))
-        self._left -= len(lot.seqs)
-        if self._left > 0:
-            self._room = max(1, self._room - sum(map(len, lot.raws)))
+    def _add(self, lots: Sequence[QueueRows], count: int, raws: Sequence[bytes]) -> None:
+        self.lots += lots
+        for lot in lots:
+            self.turns.count(lot.queue, len(lot.seqs))
+        self.left -= count
+        if self.left > 0:
+            self._room = max(1, self._room - sum(map(len, raws)))
 
     def _close_if(self, *, is_cut: bool) -> None:
         """There was more, but no room for its bytes: nothing else is lent by this call."""
         if is_cut:
-            self._left = 0
+            self.left, self._is_closed = 0, True
 
     def _special(self, seqs: list[int], *, alike: bool) -> dict[int, tuple[float, Counters]]:
         if alike and not self.request.seconds_by_task:
             return {}
         return read_more(self.tx.db, self.request, seqs, self._bounds)
+
+
+def _lend_served(basket: _Basket, served: serving.Served) -> None:
+    """Lease from queues without limits."""
+    if served.few is not None and len(served.few) == 1:
+        _lend_one(basket, served.few[0])
+    elif served.few != ():
+        _lend_many(basket, served)
+
+
+def _lend_limited(basket: _Basket, others: serving.Served, limited: Sequence[str]) -> None:
+    """Lease from limited queues and others, beginning with another one at each call, so that none starves."""
+    tx, request = basket.tx, basket.request
+    _promote_any(basket)
+    for part in basket.turns.rotated_parts(["", *(one.queue for one in serving.ask(tx.db, limited))]):
+        if basket.is_full():
+            return
+        if not part:
+            _lend_served(basket, others)
+            continue
+        limit = request.limits[part]
+        most = limiting.allowed(tx, part, limit, basket.left).count
+        if most:
+            limiting.take(tx, part, limit, basket.take_up_to(most, partial(_lend_one, basket, part)))
 
 
 def _lend_one(basket: _Basket, queue: str) -> None:
@@ -225,32 +274,41 @@ def _lend_one(basket: _Basket, queue: str) -> None:
 
 
 def _lend_many(basket: _Basket, served: serving.Served) -> None:
-    """From the queues that have something, each in its turn."""
+    """Lease from the queues that have something, each in its turn."""
     tx, turns = basket.tx, basket.turns
-    is_due, is_banned = tx.db.execute(_LOOK_AT_ALL, (tx.now, basket.request.owner)).fetchone()
-    if is_banned:
-        raise retired(basket.request.owner)
-    if is_due:
-        # Of all queues, served or not: it is what their own workers would do, and nobody has to look past them again.
-        tx.db.execute(_PROMOTE_ANY, (tx.now,))
+    _promote_any(basket)
     if served.few is not None:
         found = iter([serving.ask(tx.db, turns.rotated(served.few))])
     else:
         found = serving.in_turn(tx.db, served, turns.last_served, turns.width)
+    looked_for = 0
     for candidates in found:
         if len(candidates) > 1 and not basket.lots and is_scattered(tx.db, candidates[0].queue, basket.request.want):
             _lend_shares(basket, candidates, found)
+            looked_for = _SIDE_BY_SIDE
         else:
             _lend_in_order(basket, candidates)
         if basket.is_full():
             break
     if basket.lots:
-        turns.note_width(len(basket.lots))
+        # Fewer than were looked for would make the next call hop twice.
+        turns.note_width(max(looked_for, len(basket.lots)))
         turns.last_served = basket.lots[-1].queue
 
 
+def _promote_any(basket: _Basket) -> None:
+    """Make ready what is due, if its owner may lease at all."""
+    tx, owner = basket.tx, basket.request.owner
+    is_due, is_banned = tx.db.execute(_LOOK_AT_ALL, (tx.now, owner)).fetchone()
+    if is_banned:
+        raise retired(owner)
+    if is_due:
+        # Of all queues, served or not: their own workers would do the same, and no lease has to skip them again.
+        tx.db.execute(_PROMOTE_ANY, (tx.now,))
+
+
 def _lend_shares(basket: _Basket, candidates: list[Candidate], more: Iterator[list[Candidate]]) -> None:
-    """From several queues the same number each: messages that were sent together lie together in the file.
+    """From several queues the same number each: messages that were sent together are close together in the file.
 
     A queue whose priorities have turns is lent from by itself.
     """
@@ -267,7 +325,7 @@ def _lend_shares(basket: _Basket, candidates: list[Candidate], more: Iterator[li
 
 
 def _lend_in_order(basket: _Basket, candidates: Sequence[Candidate]) -> None:
-    """Neighbours of which the first messages are wanted are read together."""
+    """Lend in order. Queues next to each other that need only their first messages are read together."""
     plain: list[str] = []
     for candidate in candidates:
         if basket.is_plain(candidate):
@@ -284,7 +342,7 @@ def _lend_in_order(basket: _Basket, candidates: Sequence[Candidate]) -> None:
         basket.take_all(plain)
 
 
-def _sort_by_seconds(lot: Lot, usual: float, by_seconds: dict[float, list[int]]) -> None:
+def _sort_by_seconds(lot: QueueRows, usual: float, by_seconds: dict[float, list[int]]) -> None:
     if not lot.special:
         by_seconds.setdefault(usual, []).extend(lot.seqs)
         return
@@ -292,8 +350,8 @@ def _sort_by_seconds(lot: Lot, usual: float, by_seconds: dict[float, list[int]])
         by_seconds.setdefault(seconds, []).append(seq)
 
 
-def _stamp(tx: Transaction, request: LeaseRequest, seconds: float, rows: Sequence[int]) -> int:
-    """One loan for all messages that get the same number of seconds. Its fence."""
+def _stamp(tx: WriteTransaction, request: LeaseRequest, seconds: float, rows: Sequence[int]) -> int:
+    """Store one loan for all messages with the same number of seconds. Returns its fence."""
     fence = tx.next_fence(request.owner, request.request_id, seconds, has_presence=request.has_presence)
     tx.db.execute(_STAMP, (fence, tx.now + micros(seconds), listed(rows)))
     return fence

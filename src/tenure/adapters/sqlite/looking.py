@@ -1,4 +1,4 @@
-"""Depth: how much lies in each queue, counted in one pass over each index. Changes nothing.
+"""Depth: how many messages each queue holds, counted in one pass over each index. Changes nothing.
 
 Run by `reader.py`, so that looking never holds up those who work.
 """
@@ -7,9 +7,9 @@ import sqlite3
 from collections.abc import Sequence
 
 from tenure.adapters.sqlite import edited
-from tenure.adapters.sqlite.many import listed
+from tenure.adapters.sqlite.placeholders import listed
 from tenure.adapters.sqlite.states import DEAD, DELAYED, LEASED, READY
-from tenure.adapters.sqlite.transaction import View
+from tenure.adapters.sqlite.transaction import ReadView
 from tenure.broker import Depth
 from tenure.message import MAX_PRIORITY
 
@@ -40,7 +40,7 @@ FROM names WHERE queue IS NOT NULL
 """
 
 
-def depth(view: View, queues: Sequence[str] | None) -> list[Depth]:
+def depth(view: ReadView, queues: Sequence[str] | None) -> list[Depth]:
     """Exact counts, and the age of what has lain ready longest; of every queue with something in it, or of `queues`."""
     among, names = ("", ()) if queues is None else (_AMONG, (listed(list(dict.fromkeys(queues))),))
     ready = _ready(view.db, queues, names)
@@ -62,7 +62,7 @@ def depth(view: View, queues: Sequence[str] | None) -> list[Depth]:
 def _ready(
     db: sqlite3.Connection, queues: Sequence[str] | None, names: tuple[str, ...]
 ) -> dict[str, tuple[int, float | None]]:
-    """By queue: how many lie ready, and when the oldest of them was sent.
+    """By queue: how many are ready, and when the oldest of them was sent.
 
     Where one queue alone has something ready, names need not be compared: that halves the time for a million.
     """

@@ -1,6 +1,6 @@
-"""Notes: what only few messages have, kept beside their row. History, progress and checkpoint.
+"""Notes: data that only few messages have, kept beside their row: history, progress and checkpoint.
 
-A bit on the message says that there is a note, so that all others never look for one. Used by `moving.py`,
+A bit on the message says that there is a note, so that no note is looked up for the others. Used by `transitions.py`,
 `settling.py`, `cancelling.py` and `records.py`.
 """
 
@@ -10,9 +10,9 @@ from functools import cache
 import msgspec
 
 from tenure.adapters.sqlite import edited
-from tenure.adapters.sqlite.many import listed, pieces, placeholders
+from tenure.adapters.sqlite.placeholders import listed, pieces, placeholders
 from tenure.adapters.sqlite.states import NOTED
-from tenure.adapters.sqlite.transaction import Transaction
+from tenure.adapters.sqlite.transaction import WriteTransaction
 from tenure.record import HISTORY_LIMIT, Ending
 
 _HISTORIES = """
@@ -25,7 +25,7 @@ _history = msgspec.json.Decoder(list[Ending])
 _histories = msgspec.json.Decoder(list[tuple[int, list[Ending]]])
 
 
-def remember(tx: Transaction, endings: Sequence[tuple[int, Sequence[Ending]]]) -> None:
+def remember(tx: WriteTransaction, endings: Sequence[tuple[int, Sequence[Ending]]]) -> None:
     """Add endings to the histories of messages, by row; the oldest ones are forgotten. The caller sets the bit."""
     if not endings:
         return
@@ -40,7 +40,7 @@ def decode_history(raw: bytes | None) -> list[Ending]:
     return edited.read(_history, raw) or []
 
 
-def keep(tx: Transaction, column: str, rows: Sequence[tuple[int, bytes]]) -> None:
+def keep(tx: WriteTransaction, column: str, rows: Sequence[tuple[int, bytes]]) -> None:
     """Set one column of messages' notes, and the bit. `column` is a name from this package, never from outside."""
     _write(tx, column, rows)
     tx.db.execute(
@@ -50,8 +50,8 @@ def keep(tx: Transaction, column: str, rows: Sequence[tuple[int, bytes]]) -> Non
     )
 
 
-def tidy(tx: Transaction, seqs: Sequence[int]) -> None:
-    """The messages are finished: nobody needs their progress and checkpoint any more."""
+def tidy(tx: WriteTransaction, seqs: Sequence[int]) -> None:
+    """The messages are finished: their progress and checkpoint are not needed any more."""
     if seqs:
         tx.db.execute(
             "UPDATE note SET progress = NULL, checkpoint = NULL WHERE seq IN (SELECT value FROM json_each(?))",
@@ -59,7 +59,7 @@ def tidy(tx: Transaction, seqs: Sequence[int]) -> None:
         )
 
 
-def _write(tx: Transaction, column: str, rows: Sequence[tuple[int, bytes]]) -> None:
+def _write(tx: WriteTransaction, column: str, rows: Sequence[tuple[int, bytes]]) -> None:
     for piece in pieces(rows):
         tx.db.execute(_upsert(column, len(piece)), [value for row in piece for value in row])
 

@@ -1,8 +1,8 @@
 """The files that a store has open, compared with what its path names now.
 
-A process keeps using the file that it opened, also after somebody deleted it or put a backup in its place. What it
-writes then is in no file that anybody else can open. So the device and the inode of the database, of its `-wal` and of
-its `-shm` are noted when they are opened and compared: once a second, and after each commit that must last, before its
+A process keeps using the file that it opened, also after it was deleted or replaced by a backup. What it writes then
+is in a file that no other process can open. So the device and the inode of the database, of its `-wal` and of its
+`-shm` are noted when they are opened and compared: once a second, and after each commit that must last, before its
 callers are answered. A difference is an error for good (`StoreReplaced`): the process must be started again.
 
 Two more things follow. The old `-wal` of a replaced database is moved aside: SQLite would apply it to the new one. And
@@ -37,7 +37,7 @@ class OpenedFile:
     """The database at one path, from the first connection to the last."""
 
     def __init__(self, path: str, clock: Clock) -> None:
-        """Nothing is opened yet."""
+        """Take the path and the clock. The first connection opens the file."""
         self.path = path
         self._wal, self._shm = f"{path}-wal", f"{path}-shm"
         self._clock = clock
@@ -47,7 +47,7 @@ class OpenedFile:
         self._checked = self._committed = float("-inf")
         #: How large the `-wal` was when it was last looked at.
         self.wal_bytes = 0
-        #: What was found wrong, once something was.
+        #: The error that was found, if any.
         self._trouble = ""
 
     def prepare(self) -> None:
@@ -123,7 +123,7 @@ class OpenedFile:
         return there == identity or (or_missing and there is None)
 
     def _look(self, beside: Sequence[str]) -> str:
-        """What is wrong; empty: nothing, or it cannot be known for now."""
+        """The error as a clause; empty: none, or not known for now."""
         if self._database is None:
             return ""
         try:
@@ -142,7 +142,7 @@ class OpenedFile:
         except FileNotFoundError as error:
             return f"lost its file {Path(error.filename).name}, which was deleted"
         except OSError as error:
-            logger.debug("it cannot be known whether %s is still the same file: %s", self.path, error)
+            logger.debug("could not check whether %s is still the same file: %s", self.path, error)
         return ""
 
     def _set_aside(self) -> None:

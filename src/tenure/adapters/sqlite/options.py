@@ -1,11 +1,11 @@
-"""How a file is used: what `connect` was told, and what a URL may say about it."""
+"""Options of a SQLite file: the arguments of `connect` and the parameters of a URL."""
 
 from collections.abc import Iterable
 from typing import Any, Literal
 
 import msgspec
 
-from tenure.url import above_zero, read_query, whole_above_zero
+from tenure.url_options import above_zero, read_query, whole_above_zero
 
 #: What a URL may say after its `?`, and what is taken.
 _TAKEN = {
@@ -16,8 +16,8 @@ _TAKEN = {
 }
 
 
-class Options(msgspec.Struct, frozen=True, kw_only=True):
-    """How the file is used."""
+class SqliteOptions(msgspec.Struct, frozen=True, kw_only=True):
+    """Options of one SQLite file."""
 
     path: str
     #: full: what was acknowledged survives a power cut. normal: it survives a crash of the process only.
@@ -31,12 +31,12 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def read_options(url: str, query: Iterable[tuple[str, str]]) -> dict[str, Any]:
-    """The options in a URL, for `connect`. Raises `BadURL`, and tells a bad value from a name that is not known."""
+    """The options in a URL, for `connect`. Raises `BadURL`, which says whether the name or the value is wrong."""
     return read_query(url, query, _TAKEN, _read)
 
 
 def _read(name: str, value: str) -> str | float | None:
-    """None: it is not a value that is taken."""
+    """Parse an option's value. None: the value is not valid."""
     if name == "synchronous":
         return value if value in ("full", "normal") else None
     return whole_above_zero(value) if name == "body_limit" else above_zero(value)

@@ -1,11 +1,10 @@
 """Presence: a lock file for each boot of a worker, which the kernel frees when the worker dies.
 
-`kill -9` frees it at once; SIGSTOP keeps it. The file appears under its name only after it is locked, so a
-visible file that can be locked by somebody else belongs to a dead worker. Children that are forked or started
-do not keep the lock alive. A file that is missing says nothing: somebody may have removed it under a worker that
-lives, which makes it again (`keep`).
+`kill -9` frees it at once; SIGSTOP keeps it. The file appears under its name only after it is locked, so a visible
+file that another process can lock belongs to a dead worker. Children that are forked or started do not keep the lock
+alive. A missing file proves nothing: it may have been removed under a live worker, which makes it again (`keep`).
 
-The files lie in the folder `<database>-workers`. Used by `roster.py`.
+The files are in the folder `<database>-workers`. Used by `roster.py`.
 """
 
 import contextlib
@@ -95,7 +94,7 @@ class Presence:
             os.close(descriptor)
 
     def close(self) -> None:
-        """Let go of every lock. Whoever did not say goodbye counts as dead from now on."""
+        """Release every lock. A worker that did not say goodbye counts as dead from now on."""
         with _FORKING:
             for owner in list(self._held):
                 self._forget(owner)
@@ -128,7 +127,7 @@ _FORKING = threading.RLock()
 
 def _close_in_child() -> None:
     # A child shares its parent's locks until it closes them: else it would keep a dead parent alive.
-    global _FORKING  # noqa: PLW0603 - whoever held it is not here to let it go
+    global _FORKING  # noqa: PLW0603 - its holder is not in this process
     _FORKING = threading.RLock()
     for presence in list(_ALL):
         presence.close()

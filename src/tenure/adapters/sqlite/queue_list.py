@@ -1,19 +1,19 @@
 """The list of queues: which there are, also those that are empty for now.
 
-A queue is its messages; the table `queue` remembers its name for an hour after the last one has ended. Names are
-written by whoever sends to a queue, at most once a minute for each, and by the sweep for queues with something in them.
-So a plain message pays nothing. What is in a queue is listed whether the table knows the name or not.
+A queue is its messages; the table `queue` remembers its name for an hour after the last one has ended. A sender
+writes the name of its queue, at most once a minute for each, and by the sweep for queues with something in them. So a
+plain message pays nothing. What is in a queue is listed whether the table knows the name or not.
 
-Used by `broker.py`; `Noted` by every send of a process.
+Used by `broker.py`; `NotedQueues` by every send of a process.
 """
 
 import sqlite3
 from collections.abc import Iterable, Sequence
 
-from tenure.adapters.sqlite.many import listed
+from tenure.adapters.sqlite.placeholders import listed
 from tenure.adapters.sqlite.states import DEAD, DELAYED, LEASED, READY
 from tenure.adapters.sqlite.timeline import micros
-from tenure.adapters.sqlite.transaction import Transaction, View
+from tenure.adapters.sqlite.transaction import ReadView, WriteTransaction
 
 #: A queue that was empty for so long is taken off the list by a sweep.
 _EMPTY_SECONDS = 3600.0
@@ -28,15 +28,15 @@ ON CONFLICT (name) DO UPDATE SET moment = excluded.moment WHERE excluded.moment 
 """
 
 
-class Noted:
+class NotedQueues:
     """Queues that this process wrote down a short while ago. Used by the writer's thread alone."""
 
     def __init__(self) -> None:
-        """None yet."""
+        """Begin with no queue noted."""
         self._until: dict[str, int] = {}
         self._checked = 0
 
-    def note(self, tx: Transaction, queues: Iterable[str]) -> None:
+    def note(self, tx: WriteTransaction, queues: Iterable[str]) -> None:
         """Write down names that were not written lately. Call for what is sent, in the same transaction."""
         until = self._until
         new = [queue for queue in queues if until.get(queue, 0) <= tx.now]
@@ -45,7 +45,7 @@ class Noted:
             # If the transaction fails they are written a minute late; meanwhile their messages, if any, list them.
             until.update(dict.fromkeys(new, tx.now + micros(_AGAIN_SECONDS)))
 
-    def tidy(self, tx: Transaction) -> None:
+    def tidy(self, tx: WriteTransaction) -> None:
         """Write down every queue with something in it, and forget those that were long empty; once a minute."""
         if tx.now - self._checked < micros(_AGAIN_SECONDS):
             return
@@ -53,8 +53,8 @@ class Noted:
         _write(tx, list(_filled(tx.db)))
         tx.db.execute("DELETE FROM queue WHERE moment < ?", (tx.now - micros(_EMPTY_SECONDS),))
 
-    def forget(self, tx: Transaction, queue: str) -> bool:
-        """Take a queue off the list, with what was learned of its run times. False: there is something in it.
+    def forget(self, tx: WriteTransaction, queue: str) -> bool:
+        """Take a queue off the list, with its learned run times. False: the queue is not empty.
 
         A pause stays: it is an operator's word, and the queue may come back.
         """
@@ -66,7 +66,7 @@ class Noted:
         return True
 
 
-def queues(view: View) -> list[str]:
+def queues(view: ReadView) -> list[str]:
     """The names of all queues, sorted."""
     known = {name for (name,) in view.db.execute("SELECT name FROM queue").fetchall()}
     return sorted(known | _filled(view.db))
@@ -93,5 +93,5 @@ def _has_something(db: sqlite3.Connection, queue: str) -> bool:
     return any(db.execute(f"{look} AND queue = ? LIMIT 1", (queue,)).fetchone() for look in looks)
 
 
-def _write(tx: Transaction, names: Sequence[str]) -> None:
+def _write(tx: WriteTransaction, names: Sequence[str]) -> None:
     tx.db.execute(_NOTE, (tx.now, listed(names)))

@@ -15,10 +15,10 @@ from urllib.parse import quote
 
 from tenure.adapters.sqlite import faults, schema
 from tenure.adapters.sqlite.forking import GATE, Plug
-from tenure.adapters.sqlite.job import Job
+from tenure.adapters.sqlite.job import WriteJob
 from tenure.adapters.sqlite.opened_file import OpenedFile
 from tenure.adapters.sqlite.reader import Reader
-from tenure.adapters.sqlite.timeline import Timeline
+from tenure.adapters.sqlite.timeline import StoreClock
 
 #: How often a look begins again because the file was written meanwhile.
 _TRIES = 5
@@ -38,7 +38,7 @@ def may_write(path: str | Path) -> bool:
     return os.access(path, os.W_OK, effective_ids=_EFFECTIVE)
 
 
-def prepare(path: str, seconds: float, timeline: Timeline) -> None:
+def prepare(path: str, seconds: float, timeline: StoreClock) -> None:
     """Check that the file is a database that this Tenure can read, and take its time line.
 
     Raises `StoreUnwritable` for the file of an older Tenure: it must be upgraded first, which changes it.
@@ -54,13 +54,13 @@ def prepare(path: str, seconds: float, timeline: Timeline) -> None:
 
 
 class ReadOnlyReader(Reader):
-    """A reader that connects anew for each look."""
+    """A reader that connects again for each look."""
 
-    def __init__(self, path: str, seconds: float, timeline: Timeline, file: OpenedFile) -> None:
+    def __init__(self, path: str, seconds: float, timeline: StoreClock, file: OpenedFile) -> None:
         """Wait up to `seconds` for locks of others."""
         super().__init__(Plug(lambda: _connect(path, seconds)), path, timeline, file, lambda: None)
 
-    def _serve(self, job: Job) -> None:
+    def _serve(self, job: WriteJob) -> None:
         for _ in range(_TRIES):
             before = _version(self._path)
             job.error = None
@@ -80,7 +80,10 @@ def _version(path: str) -> _Version:
 
 
 def _has_companions(path: str, version: _Version) -> bool:
-    """Whether SQLite itself keeps readers and writers apart: it did before the look, and does still."""
+    """Whether the `-wal` and the `-shm` were there before the read and are still there.
+
+    Then SQLite itself separates readers and writers.
+    """
     return any(version[1:]) and any(_version(path)[1:])
 
 

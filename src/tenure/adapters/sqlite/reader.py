@@ -12,29 +12,31 @@ from queue import SimpleQueue
 
 from tenure.adapters.sqlite import faults
 from tenure.adapters.sqlite.forking import GATE, Plug
-from tenure.adapters.sqlite.job import Job, deliver
+from tenure.adapters.sqlite.job import WriteJob, deliver
 from tenure.adapters.sqlite.opened_file import OpenedFile
-from tenure.adapters.sqlite.timeline import Timeline
-from tenure.adapters.sqlite.transaction import View
+from tenure.adapters.sqlite.timeline import StoreClock
+from tenure.adapters.sqlite.transaction import ReadView
 
 
 class Reader:
     """A thread with a connection that cannot write. It begins with the first job."""
 
-    def __init__(self, plug: Plug, path: str, timeline: Timeline, file: OpenedFile, after: Callable[[], None]) -> None:
+    def __init__(
+        self, plug: Plug, path: str, timeline: StoreClock, file: OpenedFile, after: Callable[[], None]
+    ) -> None:
         """The connections of `plug` must be in autocommit mode and have `query_only` set. `after` follows each job."""
         self._plug = plug
         self._path = path
         self._file = file
         self._after = after
         self._timeline = timeline
-        self._queue: SimpleQueue[Job | None] = SimpleQueue()
+        self._queue: SimpleQueue[WriteJob | None] = SimpleQueue()
         self._lock = threading.Lock()
         self._outstanding = 0
         self._closing = False
         self._thread: threading.Thread | None = None
 
-    def put(self, job: Job) -> None:
+    def put(self, job: WriteJob) -> None:
         """Have a job done, after those put before it."""
         with self._lock:
             if self._closing:
@@ -72,13 +74,13 @@ class Reader:
             with self._lock:
                 self._outstanding -= 1
 
-    def _serve(self, job: Job) -> None:
+    def _serve(self, job: WriteJob) -> None:
         try:
             self._file.check_sometimes()
             db = self._db
             db.execute("BEGIN")
             try:
-                job.value = job.act(View(db, self._timeline.now(), self._timeline.clock.wall()))
+                job.value = job.act(ReadView(db, self._timeline.now(), self._timeline.clock.wall()))
             finally:
                 if db.in_transaction:
                     db.execute("ROLLBACK")

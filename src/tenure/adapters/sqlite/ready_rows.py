@@ -11,14 +11,14 @@ from typing import NamedTuple
 import msgspec
 
 from tenure.adapters.sqlite import edited
-from tenure.adapters.sqlite.many import listed
+from tenure.adapters.sqlite.placeholders import listed
 from tenure.adapters.sqlite.states import READY
 from tenure.lease import LeaseRequest
 from tenure.message import Counters
 
-#: Envelopes up to this size are read together, larger ones singly.
+#: Envelopes up to this size are read together, larger ones one at a time.
 _SMALL_ENVELOPE = 65_536
-#: Stands in no valid JSON. Where a damaged envelope contains it, all are read singly.
+#: Stands in no valid JSON. Where a damaged envelope contains it, all are read one at a time.
 _SEPARATOR = b"\x1e"
 
 IN_QUEUE = f"FROM message INDEXED BY message_ready WHERE state = {READY} AND queue = ?1"
@@ -58,7 +58,7 @@ _strings = msgspec.json.Decoder(list[str])
 _numbers = msgspec.json.Decoder(list[int])
 
 
-class Bounds(NamedTuple):
+class RowBounds(NamedTuple):
     """Shortest and longest lease, and the most bytes of envelopes in one call."""
 
     shortest: float
@@ -86,7 +86,7 @@ def read_first(db: sqlite3.Connection, queue: str, want: int, room: int) -> Colu
 
 
 def read_chosen(db: sqlite3.Connection, chosen: list[int], want: int, room: int) -> Columns:
-    """These messages, in this order."""
+    """Read these messages, in this order."""
     values = (listed(chosen), None, _smallest(want, room))
     found = _columns(*db.execute(f"{_READ} FROM ({_CHOSEN})", values).fetchone())
     place = {seq: n for n, seq in enumerate(found.seqs)}
@@ -111,13 +111,13 @@ def read_shares(
 
 
 def is_scattered(db: sqlite3.Connection, queue: str, want: int) -> bool:
-    """Whether between the next messages of a queue lie as many of others: then one of each costs fewer pages."""
+    """Whether the next messages of a queue are mixed with as many of others: then one of each costs fewer pages."""
     count, span = db.execute(_SPREAD, (queue, want)).fetchone()
     return bool(count > 1 and span >= 2 * count)
 
 
 def fill(db: sqlite3.Connection, found: Columns, room: int, *, must_lend: bool) -> Columns:
-    """Read the envelopes that are missing, singly, for as long as there is room for them."""
+    """Read the envelopes that are missing, one at a time, for as long as there is room for them."""
     if b"" not in found.raws:
         return found
     raws: list[bytes] = []
@@ -131,7 +131,7 @@ def fill(db: sqlite3.Connection, found: Columns, room: int, *, must_lend: bool) 
 
 
 def read_more(
-    db: sqlite3.Connection, request: LeaseRequest, seqs: list[int], bounds: Bounds
+    db: sqlite3.Connection, request: LeaseRequest, seqs: list[int], bounds: RowBounds
 ) -> dict[int, tuple[float, Counters]]:
     """Seconds and counters, where they differ from message to message."""
     special = {}
@@ -145,7 +145,7 @@ def read_more(
 
 
 def _smallest(want: int, room: int) -> int:
-    """What is read together is within the room, whatever comes."""
+    """The largest envelope of messages that are read together, so that they always fit into the room."""
     return min(_SMALL_ENVELOPE, room // want)
 
 

@@ -1,8 +1,8 @@
-"""The receipt of a lease, and the test whether the lease still stands.
+"""The receipt of a lease, and the test whether the lease is still valid.
 
-A receipt names the row and the message: a lease whose parts were mixed up matches nothing. A lease stands as
-long as its row is leased under the same fence; the loan of that fence tells whose it is. That stays so after
-its deadline, until somebody takes the message away.
+A receipt names the row and the message: a lease whose parts were mixed up matches nothing. A lease is valid as long as
+its row is leased under the same fence; the loan of that fence names its holder. It stays valid after its deadline,
+until the message is taken away.
 """
 
 from collections.abc import Iterable, Sequence
@@ -10,9 +10,9 @@ from typing import NamedTuple
 
 import msgspec
 
-from tenure.adapters.sqlite.many import listed
+from tenure.adapters.sqlite.placeholders import listed
 from tenure.adapters.sqlite.states import LEASED
-from tenure.adapters.sqlite.transaction import View
+from tenure.adapters.sqlite.transaction import ReadView
 from tenure.lease import Lease
 
 #: For leases of one loan. Parameters: the list of rows (`rows_of`), then fence, fence, owner.
@@ -32,7 +32,7 @@ WHERE state = {LEASED} AND message.fence = json_extract(entry.value, '$[1]')
 _LONGEST_NUMBER = 18
 
 
-class Held(NamedTuple):
+class LeasedRow(NamedTuple):
     """A message that is leased."""
 
     seq: int
@@ -50,7 +50,7 @@ def receipt_for(seq: int, id: str) -> str:
 
 
 def row_of(lease: Lease) -> str:
-    """The number of the row that the receipt names; "0", which is no row, if it is none for this message."""
+    """The number of the row that the receipt names; "0", which is no row, if it is not of this message."""
     if isinstance(lease.receipt, str):
         row, _, id = lease.receipt.partition(":")
         if id == lease.id and row.isascii() and row.isdecimal() and len(row) <= _LONGEST_NUMBER:
@@ -63,11 +63,11 @@ def rows_of(leases: Iterable[Lease]) -> str:
     return f"[{','.join([row_of(lease) for lease in leases])}]"
 
 
-def find(view: View, leases: Sequence[Lease]) -> list[Held | None]:
-    """The message of each lease, if the lease still stands."""
+def find(view: ReadView, leases: Sequence[Lease]) -> list[LeasedRow | None]:
+    """The message of each lease, if the lease is still valid."""
     entries = listed([(int(row_of(lease)), lease.fence, lease.owner) for lease in leases])
     (text,) = view.db.execute(_FIND, (entries,)).fetchone()
-    held: list[Held | None] = [None] * len(leases)
+    held: list[LeasedRow | None] = [None] * len(leases)
     for place, seq, id, queue, extras in _found.decode(text):
-        held[place] = Held(seq, id, queue, extras)
+        held[place] = LeasedRow(seq, id, queue, extras)
     return held

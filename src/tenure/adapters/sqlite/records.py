@@ -1,19 +1,19 @@
-"""Records: what can be told about a message, while it lives and for a while after.
+"""Records: what is known about a message, while it lives and for a while after.
 
-There is nothing to keep in step: the message's own row is the record. Progress and checkpoint are written
-only by the holder of the lease.
+There is nothing to keep in step: the message's own row is the record. Only the holder of the lease writes progress and
+checkpoint.
 """
 
 from collections.abc import Sequence
 
 import msgspec
 
-from tenure.adapters.sqlite import edited, note
+from tenure.adapters.sqlite import edited, message_notes
 from tenure.adapters.sqlite.receipt import find
 from tenure.adapters.sqlite.states import STATES
-from tenure.adapters.sqlite.store import Store
+from tenure.adapters.sqlite.store import SqliteStore
 from tenure.adapters.sqlite.timeline import seconds
-from tenure.adapters.sqlite.transaction import Transaction, View
+from tenure.adapters.sqlite.transaction import ReadView, WriteTransaction
 from tenure.lease import Lease
 from tenure.message import Counters, MessageState
 from tenure.record import Progress, Record
@@ -35,13 +35,17 @@ _FIND = "SELECT id FROM message WHERE id >= ? AND id < ? ORDER BY id LIMIT ?"
 class SqliteRecords:
     """Status, progress and checkpoints in the store."""
 
-    def __init__(self, store: Store) -> None:
-        """Stand on `store`."""
+    def __init__(self, store: SqliteStore) -> None:
+        """Take the store."""
         self._store = store
 
     async def get(self, id: str, queue: str | None = None) -> Record | None:  # noqa: ARG002 - ids are unique here
         """Everything known about a message."""
         return await self._store.read(lambda view: _get(view, id))
+
+    async def get_many(self, wanted: Sequence[tuple[str, str | None]]) -> list[Record | None]:
+        """Everything known about each of these messages, in one look."""
+        return await self._store.read(lambda view: [_get(view, id) for id, _ in wanted])
 
     async def find_ids(self, beginning: str, limit: int) -> list[str] | None:
         """Ids that begin with these characters, read from the index."""
@@ -58,31 +62,31 @@ class SqliteRecords:
         return kept
 
     async def load_checkpoint(self, id: str) -> bytes | None:
-        """What an earlier run kept."""
+        """Return the checkpoint that an earlier run stored."""
         return await self._store.read(lambda view: _load(view, id))
 
 
-def _keep(tx: Transaction, column: str, entries: Sequence[tuple[Lease, bytes]]) -> list[bool]:
-    """For those leases that stand. Of one message's several values the last one is kept."""
+def _keep(tx: WriteTransaction, column: str, entries: Sequence[tuple[Lease, bytes]]) -> list[bool]:
+    """Store values under valid leases only. Of several values for one message the last one is kept."""
     standing = find(tx, [lease for lease, _ in entries])
     rows = {held.seq: value for held, (_, value) in zip(standing, entries, strict=True) if held is not None}
-    note.keep(tx, column, list(rows.items()))
+    message_notes.keep(tx, column, list(rows.items()))
     return [held is not None for held in standing]
 
 
-def _load(view: View, id: str) -> bytes | None:
+def _load(view: ReadView, id: str) -> bytes | None:
     row = view.db.execute("SELECT checkpoint FROM message JOIN note USING (seq) WHERE id = ?", (id,)).fetchone()
     return row[0] if row is not None else None
 
 
-def _find(view: View, beginning: str, limit: int) -> list[str]:
+def _find(view: ReadView, beginning: str, limit: int) -> list[str]:
     # Not LIKE, which has wildcards. Texts are compared by their bytes in UTF-8, and nothing comes after the last
     # character that there is.
     found = view.db.execute(_FIND, (beginning, f"{beginning}\U0010ffff", limit))
     return [row[0] for row in found]
 
 
-def _get(view: View, id: str) -> Record | None:
+def _get(view: ReadView, id: str) -> Record | None:
     cursor = view.db.execute(_GET, (id,))
     values = cursor.fetchone()
     if values is None:
@@ -107,6 +111,6 @@ def _get(view: View, id: str) -> Record | None:
         result=row["result"] if row["own_result"] is None else row["own_result"],
         reason=edited.read(_reason, row["reason"]),
         progress=edited.read(_progress, row["progress"]),
-        history=tuple(note.decode_history(row["history"])),
+        history=tuple(message_notes.decode_history(row["history"])),
         envelope=edited.raw(row["envelope"]),
     )

@@ -9,11 +9,11 @@ from functools import cache
 import msgspec
 
 from tenure import envelope
-from tenure.adapters.sqlite import note
-from tenure.adapters.sqlite.many import listed, pieces, placeholders
+from tenure.adapters.sqlite import announcing, message_notes
+from tenure.adapters.sqlite.placeholders import listed, pieces, placeholders
 from tenure.adapters.sqlite.sending import register_keys, scope_text
 from tenure.adapters.sqlite.states import DEAD, NOTED, READY
-from tenure.adapters.sqlite.transaction import Transaction
+from tenure.adapters.sqlite.transaction import WriteTransaction
 from tenure.claim import Scope, digest
 from tenure.errors import BodyUndecodable
 from tenure.message import Message
@@ -24,23 +24,28 @@ SELECT id, seq, queue, envelope FROM message WHERE id IN (SELECT value FROM json
 """
 
 
-def redrive(tx: Transaction, ids: Sequence[str]) -> list[str]:
+def redrive(tx: WriteTransaction, ids: Sequence[str]) -> list[str]:
     """Ready again, in the next generation. The ids that were moved, each once."""
     rows = tx.db.execute(_DEAD, (listed(ids),)).fetchall()
     values: list[tuple[object, ...]] = []
     keys: list[tuple[str, str, str]] = []
+    asking: list[tuple[int, Message]] = []
     for id, seq, _, raw in rows:
         message = _next_generation(raw or b"")
         if message is None:
             values.append((seq, raw))
             continue
         values.append((seq, envelope.encode(message)))
+        if message.announce:
+            asking.append((seq, message))
         if message.key is not None:
             keys.append((scope_text(Scope.of(message)), id, digest(message)))
+    announcing.set_apart(tx, [seq for _, seq, *_ in rows])
     for piece in pieces(values):
         tx.db.execute(_revive(len(piece)), [tx.now, *(value for row in piece for value in row)])
     register_keys(tx, keys)
-    note.remember(tx, [(seq, (Ending(tx.wall, "redriven"),)) for _, seq, _, _ in rows])
+    announcing.ask(tx, asking)
+    message_notes.remember(tx, [(seq, (Ending(tx.wall, "redriven"),)) for _, seq, _, _ in rows])
     tx.stirred.update(queue for _, _, queue, _ in rows)
     moved = {id for id, *_ in rows}
     return [id for id in dict.fromkeys(ids) if id in moved]

@@ -1,7 +1,7 @@
-"""Returning: what a holder can no longer finish goes back to its queue. Sweep and retire.
+"""Returning: puts messages back that their holder did not settle. Sweep and retire.
 
-Both look at the lease and move the message in one transaction, so one that was acked a moment ago is never
-revived. Run by `writer.py` for `broker.py`; lent again by `lending.py`.
+Both check the lease and move the message in one transaction, so a message that was acked a moment ago is never
+returned. Run by `writer.py` for `broker.py`; leased again by `lending.py`.
 """
 
 import logging
@@ -12,19 +12,19 @@ from typing import NamedTuple
 import msgspec
 
 from tenure.adapters.sqlite import roster
+from tenure.adapters.sqlite.claim_release import release_claims_of
 from tenure.adapters.sqlite.edited import LONGEST_MICROS, sql_count
-from tenure.adapters.sqlite.many import listed
-from tenure.adapters.sqlite.moving import Move, move
-from tenure.adapters.sqlite.receipt import Held
-from tenure.adapters.sqlite.release import release_claims_of
-from tenure.adapters.sqlite.states import DELAYED, GRACED, LEASED
+from tenure.adapters.sqlite.placeholders import listed
+from tenure.adapters.sqlite.receipt import LeasedRow
+from tenure.adapters.sqlite.states import BEAT, DELAYED, GRACED, LEASED
 from tenure.adapters.sqlite.timeline import micros
-from tenure.adapters.sqlite.transaction import Transaction
+from tenure.adapters.sqlite.transaction import WriteTransaction
+from tenure.adapters.sqlite.transitions import Move, move
 from tenure.broker import SweepRequest, Swept
 from tenure.message import Counters
-from tenure.plural import plural
 from tenure.record import Ending
 from tenure.rules.lapse import lapse
+from tenure.text.plural import plural
 
 logger = logging.getLogger("tenure.sqlite")
 
@@ -54,7 +54,7 @@ UPDATE message INDEXED BY message_leased SET moment = ?1 + CAST({_WINDOW} AS INT
 WHERE state = {LEASED} AND NOT extras & {GRACED} AND moment < ?1 + CAST({_WINDOW} AS INTEGER)
 """
 _EXCUSE = f"{_FRESH} AND moment BETWEEN ?3 AND ?4 AND 3 * (?4 - ?3) >= {_WINDOW}"
-#: A gap of so many intervals between two sweeps means that the holders could not beat either.
+#: A gap of this many intervals between two sweeps means that the holders could not beat either.
 _INTERVALS_IN_A_GAP = 2
 
 
@@ -74,15 +74,15 @@ class Overdue(NamedTuple):
 
 
 _overdue = msgspec.json.Decoder(list[Overdue])
-_held = msgspec.json.Decoder(list[Held])
+_held = msgspec.json.Decoder(list[LeasedRow])
 
 
-def sweep(tx: Transaction, request: SweepRequest) -> Swept:
+def sweep(tx: WriteTransaction, request: SweepRequest) -> Swept:
     """Return overdue leases; after an outage, what had no fresh window since its last touch gets one."""
     was_away = _note_sweep(tx, request.interval_seconds)
     grace = was_away and tx.db.execute(_FRESH, (tx.now, request.lease_seconds)).rowcount > 0
     for since, until in tx.stalls:
-        # Nobody could renew a lease that ended then, and its holder may be about to: it gets a fresh window.
+        # No lease could be renewed in that span, and the holder may be about to do so: it gets a fresh window.
         # A stall of less than a third of the lease is no excuse: it leaves room for another beat.
         tx.db.execute(_EXCUSE, (tx.now, request.lease_seconds, since, until))
     adopted = _adopt(tx, request.lease_seconds)
@@ -95,7 +95,7 @@ def sweep(tx: Transaction, request: SweepRequest) -> Swept:
     return Swept(returned, dead, adopted, grace, queues=_queues(moves))
 
 
-def retire(tx: Transaction, owner: str, limit: int, *, crashed: bool) -> Swept:
+def retire(tx: WriteTransaction, owner: str, limit: int, *, crashed: bool) -> Swept:
     """Ban the owner, release its claims, return some of its messages."""
     declared = roster.ban(tx, owner, has_left=not crashed)
     release_claims_of(tx, owner)
@@ -114,7 +114,7 @@ def _queues(moves: Sequence[Move]) -> dict[str, str]:
     return {one.held.id: one.held.queue for one in moves}
 
 
-def _note_sweep(tx: Transaction, interval_seconds: float) -> bool:
+def _note_sweep(tx: WriteTransaction, interval_seconds: float) -> bool:
     """Write down that there was a sweep. True: the one before is too long ago, for those who hold something now."""
     row = tx.db.execute("SELECT value FROM meta WHERE name = 'swept'").fetchone()
     tx.db.execute(
@@ -123,11 +123,11 @@ def _note_sweep(tx: Transaction, interval_seconds: float) -> bool:
     )
     if row is not None and tx.now - row[0] <= micros(_INTERVALS_IN_A_GAP * interval_seconds):
         return False
-    # Whatever is lent was lent, or could not be touched, while nobody watched.
+    # All leases were made, or could not be renewed, while no sweep ran.
     return tx.db.execute(f"SELECT 1 FROM message {_LEASED} LIMIT 1").fetchone() is not None
 
 
-def _adopt(tx: Transaction, lease_seconds: float) -> tuple[str, ...]:
+def _adopt(tx: WriteTransaction, lease_seconds: float) -> tuple[str, ...]:
     """Give a deadline to leases that have none, or one that was written by hand: in ten years, or no number at all."""
     far = tx.now + LONGEST_MICROS
     # Texts come after all numbers, in the index too.
@@ -143,8 +143,8 @@ def _adopt(tx: Transaction, lease_seconds: float) -> tuple[str, ...]:
     return tuple(id for (id,) in rows)
 
 
-def _make_due(tx: Transaction) -> None:
-    """What would be due after more than ten years, or at no moment, was edited by hand: it is due now."""
+def _make_due(tx: WriteTransaction) -> None:
+    """Make rows due that have no moment, or one more than ten years ahead: they were edited by hand."""
     rows = tx.db.execute(_WITHOUT_DUE_TIME, (tx.now + LONGEST_MICROS,)).fetchall()
     if not rows:
         return
@@ -154,21 +154,22 @@ def _make_due(tx: Transaction) -> None:
     )
     for queue, made in Counter(queue for _, queue in rows).items():
         many = plural(made, "message")
-        logger.warning("due now, for want of a due time within ten years: %s of queue %s", many, queue)
+        logger.warning("%s of queue %s had no due time within ten years, and was made due now", many, queue)
         tx.stirred.add(queue)
 
 
-def _judge(tx: Transaction, overdue: Overdue, max_attempts: int) -> Move:
+def _judge(tx: WriteTransaction, overdue: Overdue, max_attempts: int) -> Move:
     """Back to its queue, or to the dead letters."""
     lapsed = lapse(
         Counters(attempts=overdue.attempts, lost=overdue.lost),
         owner=overdue.owner,
         has_presence=bool(overdue.has_presence),
+        was_touched=overdue.extras >= BEAT,
         max_attempts=max_attempts if overdue.max_attempts is None else overdue.max_attempts,
         at=tx.wall,
     )
     return Move(
-        Held(*overdue[:4]),
+        LeasedRow(*overdue[:4]),
         is_dead=lapsed.is_dead,
         attempts=lapsed.attempts,
         lost=lapsed.lost,

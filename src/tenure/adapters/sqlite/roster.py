@@ -1,6 +1,6 @@
 """The roster: which workers there are, and what the lock of each says (`presence.py`).
 
-A worker whose lock is held was heard just now: the kernel vouches for it, also while it is stopped or swapped out. One
+A worker whose lock is held counts as heard just now: the kernel proves it, also while it is stopped or swapped out. One
 whose lock file is missing is silent since we saw that first; if it lives, its next `beat` makes the file again.
 """
 
@@ -8,9 +8,9 @@ import msgspec
 
 from tenure.adapters.sqlite.presence import Presence
 from tenure.adapters.sqlite.states import LEASED
-from tenure.adapters.sqlite.store import Store
+from tenure.adapters.sqlite.store import SqliteStore
 from tenure.adapters.sqlite.timeline import micros, seconds
-from tenure.adapters.sqlite.transaction import Transaction, View
+from tenure.adapters.sqlite.transaction import ReadView, WriteTransaction
 from tenure.errors import OwnerRetired, StoreUnwritable
 from tenure.owner import Member, Owner, retired
 
@@ -39,14 +39,14 @@ _decode_leaving = msgspec.json.Decoder(_Leaving).decode
 class SqliteRoster:
     """Presence in the store and in its folder."""
 
-    def __init__(self, store: Store) -> None:
-        """Stand on `store`."""
+    def __init__(self, store: SqliteStore) -> None:
+        """Take the store."""
         self._store = store
         #: Since when the lock file of an owner is missing, in store time.
         self._missing: dict[str, int] = {}
 
     async def join(self, owner: Owner) -> None:
-        """Lock first, then be listed: whoever is listed can be tested."""
+        """Lock first, then be listed: every listed worker can be tested."""
         self._store.presence.take(owner.id)
         try:
             await self._store.write(lambda tx: _join(tx, owner, tx.now))
@@ -55,7 +55,7 @@ class SqliteRoster:
             raise
 
     async def beat(self, owner: Owner) -> None:
-        """See that lock file and row are still there: somebody may have removed them."""
+        """Check that lock file and row are still there: they may have been removed by hand."""
         state = await self._store.read(lambda view: _state_of(view, owner.id))
         if state == "banned":
             return
@@ -65,7 +65,7 @@ class SqliteRoster:
             await self._store.write(lambda tx: _put_back(tx, owner))
 
     async def leave(self, owner: Owner) -> None:
-        """Goodbye."""
+        """Note that an owner leaves."""
         await self._store.write(lambda tx: _leave(tx, owner))
         self._store.presence.drop(owner.id)
 
@@ -74,10 +74,10 @@ class SqliteRoster:
         return await self._store.read(self._look)
 
     async def remove(self, owner: str, silent_seconds: float) -> bool:
-        """In one transaction with the look at what it holds."""
+        """Remove a silent owner, in one transaction with the look at what it holds."""
         presence = self._store.presence
 
-        def act(tx: Transaction) -> bool:
+        def act(tx: WriteTransaction) -> bool:
             since = self._missing.get(owner)
             if since is None or tx.now - since < micros(silent_seconds):
                 return False
@@ -85,14 +85,14 @@ class SqliteRoster:
 
         return await self._store.write(act)
 
-    def _look(self, view: View) -> list[Member]:
+    def _look(self, view: ReadView) -> list[Member]:
         rows = view.db.execute(_MEMBERS).fetchall()
         members = [self._member(view, *row) for row in rows]
         listed = {member.owner.id for member in members}
         self._missing = {id: since for id, since in self._missing.items() if id in listed}
         return members
 
-    def _member(self, view: View, id: str, state: str, moment: int, raw: bytes) -> Member:
+    def _member(self, view: ReadView, id: str, state: str, moment: int, raw: bytes) -> Member:
         owner = _decode(raw)
         if state == "banned":
             return Member(owner=owner, is_retired=True, left=_decode_leaving(raw).has_left)
@@ -107,13 +107,13 @@ class SqliteRoster:
         return Member(owner=owner, joined=moment, silent_seconds=seconds(silent), lock=lock)
 
 
-def refuse_banned(tx: Transaction, owner: str) -> None:
+def refuse_banned(tx: WriteTransaction, owner: str) -> None:
     """Raise `OwnerRetired` for an owner that was declared dead."""
     if _state_of(tx, owner) == "banned":
         raise retired(owner)
 
 
-def ban(tx: Transaction, owner: str, *, has_left: bool) -> bool:
+def ban(tx: WriteTransaction, owner: str, *, has_left: bool) -> bool:
     """Declare an owner dead; it stays listed until `finish`. False: that was done before."""
     row = tx.db.execute("SELECT state, owner FROM owner WHERE id = ?", (owner,)).fetchone()
     if row is not None and row[0] == "banned":
@@ -128,17 +128,17 @@ def ban(tx: Transaction, owner: str, *, has_left: bool) -> bool:
     return True
 
 
-def finish(tx: Transaction, owner: str) -> None:
-    """Nothing is left of what a banned owner held: it is listed no more."""
+def finish(tx: WriteTransaction, owner: str) -> None:
+    """Take a banned owner off the roster: nothing of it is left to return."""
     tx.db.execute("UPDATE owner SET owner = NULL WHERE id = ? AND state = 'banned' AND owner IS NOT NULL", (owner,))
 
 
-def _state_of(view: View, owner: str) -> str | None:
+def _state_of(view: ReadView, owner: str) -> str | None:
     row = view.db.execute("SELECT state FROM owner WHERE id = ?", (owner,)).fetchone()
     return None if row is None else row[0]
 
 
-def _join(tx: Transaction, owner: Owner, moment: int) -> None:
+def _join(tx: WriteTransaction, owner: Owner, moment: int) -> None:
     refuse_banned(tx, owner.id)
     tx.db.execute(
         "INSERT INTO owner (id, state, moment, owner) VALUES (?1, 'joined', ?2, ?3)"
@@ -147,17 +147,17 @@ def _join(tx: Transaction, owner: Owner, moment: int) -> None:
     )
 
 
-def _put_back(tx: Transaction, owner: Owner) -> None:
-    """Unless somebody else did, or banned it. When it joined is no longer known."""
+def _put_back(tx: WriteTransaction, owner: Owner) -> None:
+    """Unless another process did, or banned it. When it joined is no longer known."""
     if _state_of(tx, owner.id) is None:
         _join(tx, owner, 0)
 
 
-def _leave(tx: Transaction, owner: Owner) -> None:
+def _leave(tx: WriteTransaction, owner: Owner) -> None:
     tx.db.execute("UPDATE owner SET state = 'left' WHERE id = ? AND state = 'joined'", (owner.id,))
 
 
-def _remove(tx: Transaction, owner: str, presence: Presence) -> bool:
+def _remove(tx: WriteTransaction, owner: str, presence: Presence) -> bool:
     if presence.look(owner) is not None or tx.db.execute(_HOLDS, (owner,)).fetchone() is not None:
         return False
     return tx.db.execute("DELETE FROM owner WHERE id = ? AND state = 'joined'", (owner,)).rowcount > 0

@@ -1,8 +1,8 @@
 """The tables, and how an older file becomes a newer one.
 
-One row of `message` is the whole life of a message: what lies in a queue, who holds it, its record, and the
-memory of its id are the same row. Each row is in one partial index by its state (delayed ones in two), and
-finished rows are in none. Those that may wait only once are in one more while they wait.
+One row of `message` is the whole life of a message: its place in the queue, its holder, its record and the memory of
+its id are the same row. Each row is in one partial index by its state (delayed ones in two), and finished rows are in
+none, but those whose end is to be announced. Those that may wait only once are in one more while they wait.
 
 A row is made as large as it will be when it is leased, so that lending writes in place: in a full page, a row
 that grows splits the page, and that was half the cost of a lease. Hence states are numbers, `moment` is never
@@ -17,7 +17,7 @@ import sqlite3
 
 from tenure.errors import SchemaTooNew, StoreDamaged, StoreForeign
 
-#: "Tnur": lets `file` and other programs tell whose database it is.
+#: "Tnur": lets `file` and other programs recognise the database.
 APPLICATION_ID = 0x546E7572
 
 #: RETURNING is not used, but UPDATE … FROM (3.33) and 32 766 parameters (3.32) are.
@@ -201,8 +201,48 @@ CREATE TABLE key_value (
 CREATE INDEX key_value_expires ON key_value (expires_at) WHERE expires_at IS NOT NULL;
 """
 
+_SEVENTH = """
+-- What a message asks to be told when it ends (announcing.py)
+ALTER TABLE note ADD COLUMN announce BLOB;
+
+-- Ends that wait to be announced. is_large: the result is in the record of the message alone, so that has to stay
+CREATE TABLE announcement (
+    seq INTEGER PRIMARY KEY AUTOINCREMENT,
+    id TEXT NOT NULL,
+    is_large INTEGER NOT NULL,
+    data BLOB NOT NULL
+);
+CREATE INDEX announcement_large ON announcement (id) WHERE is_large;
+
+-- Tokens of queues whose starts are limited (rules/limits.py), and when they were counted
+CREATE TABLE bucket (queue TEXT PRIMARY KEY, tokens REAL NOT NULL, moment INTEGER NOT NULL) WITHOUT ROWID;
+"""
+
+_EIGHTH = """
+-- What a message asks to be told when it ends, until that was announced (announcing.py)
+ALTER TABLE message ADD COLUMN announce BLOB;
+UPDATE message SET announce = (
+    SELECT CAST(json_array(
+        coalesce(json_extract(asked, '$.generation'), 0), json(json_extract(asked, '$.request.targets')),
+        json_extract(asked, '$.request.client'), json_extract(asked, '$.request.correlation_id')) AS BLOB)
+    FROM (SELECT CAST(note.announce AS TEXT) AS asked FROM note WHERE note.seq = message.seq))
+WHERE state < 3 AND seq IN (
+    SELECT seq FROM note
+    WHERE announce IS NOT NULL AND coalesce(json_extract(CAST(announce AS TEXT), '$.is_announced'), 0) = 0);
+ALTER TABLE note DROP COLUMN announce;
+CREATE INDEX message_announced ON message (moment) WHERE announce IS NOT NULL AND state >= 3;
+
+DROP INDEX announcement_large;
+-- Store time of the end
+ALTER TABLE announcement ADD COLUMN moment INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE announcement ADD COLUMN generation INTEGER NOT NULL DEFAULT 0;
+UPDATE announcement SET generation = coalesce(json_extract(CAST(data AS TEXT), '$.generation'), 0);
+CREATE INDEX announcement_id ON announcement (id, generation);
+CREATE INDEX announcement_moment ON announcement (moment);
+"""
+
 #: Entry n turns version n into version n + 1. Entries are only ever added.
-MIGRATIONS: tuple[str, ...] = (_FIRST, _SECOND, _THIRD, _FOURTH, _FIFTH, _SIXTH)
+MIGRATIONS: tuple[str, ...] = (_FIRST, _SECOND, _THIRD, _FOURTH, _FIFTH, _SIXTH, _SEVENTH, _EIGHTH)
 
 
 def check_library() -> None:

@@ -1,8 +1,8 @@
-"""Sending: messages come in, once each.
+"""Sending: stores messages, each once.
 
-The id is remembered for as long as the record is kept, so a repeated send stores nothing new. A key is
-remembered in `claim` beside it. Whether a message that may wait only once does wait is told by an index that
-holds nothing else (`uniqueness.py`). Run by `writer.py`; hand-offs of an ack come in here too (`settling.py`).
+The id is remembered for as long as the record is kept, so a repeated send stores nothing new. A key is remembered
+beside it in `claim`. An index of its own shows whether a `unique` message is waiting (`uniqueness.py`). Run by
+`writer.py`; hand-offs of an ack are stored here too (`settling.py`).
 """
 
 from collections.abc import Sequence
@@ -13,21 +13,23 @@ from typing import NamedTuple
 import msgspec
 
 from tenure import envelope
-from tenure.adapters.sqlite.many import listed, pieces
+from tenure.adapters.sqlite import announcing
+from tenure.adapters.sqlite.placeholders import listed, pieces
+from tenure.adapters.sqlite.queue_room import QueueRoom
 from tenure.adapters.sqlite.states import DELAYED, KEYED, READY
 from tenure.adapters.sqlite.timeline import micros
-from tenure.adapters.sqlite.transaction import NO_FENCE, Transaction
-from tenure.adapters.sqlite.uniqueness import Waiting
+from tenure.adapters.sqlite.transaction import NO_FENCE, WriteTransaction
+from tenure.adapters.sqlite.uniqueness import WaitingRow
 from tenure.broker import Sent
 from tenure.claim import Scope, digest
 from tenure.message import MAX_PRIORITY, NO_OVERRIDES, Message, Outgoing
-from tenure.refusal import key_conflict, of_size
+from tenure.rules.rejections import key_conflict, of_size
 from tenure.rules.sendable import unsendable
 from tenure.verdict import Reason
 
 #: What every message has, and what few have besides. `moment` is not among them: see `_insert`.
 _PLAIN = ("id", "queue", "task", "priority", "sent_at", "envelope")
-_FULL = (*_PLAIN, "state", "extras", "lease_seconds", "max_attempts", "uniqueness", "expires_at")
+_FULL = (*_PLAIN, "state", "extras", "lease_seconds", "max_attempts", "uniqueness", "expires_at", "announce")
 
 _encode_scope = msgspec.json.Encoder().encode
 _strings = msgspec.json.Decoder(list[str])
@@ -35,11 +37,11 @@ _keys = msgspec.json.Decoder(list[tuple[str, str, str]])
 
 
 def scope_text(scope: Scope) -> str:
-    """A scope as one word that no other scope shares."""
+    """Encode a scope as one text that no other scope has."""
     return _encode_scope((scope.queue, scope.task, scope.key, scope.generation)).decode()
 
 
-class Entry(msgspec.Struct):
+class NewRow(msgspec.Struct):
     """A message made ready for its row."""
 
     message: Message
@@ -50,32 +52,38 @@ class Entry(msgspec.Struct):
     scope: str | None = None
     digest: str = ""
     refusal: Reason | None = None
+    most_waiting: int | None = None
 
 
-class Parcel(NamedTuple):
+class PreparedSend(NamedTuple):
     """A batch made ready before the lock is taken."""
 
-    entries: list[Entry]
+    entries: list[NewRow]
     #: The values of each statement. None: there are keys, refusals and the like, so each entry is looked at by itself.
     pieces: list[list[object]] | None
     queues: set[str]
-    #: Of those that may be stored: of a refused one the name is perhaps none.
+    #: The queues of messages that may be stored: the name of a refused one may be invalid.
     sound_queues: set[str]
+    #: True: some messages have `most_waiting`.
+    is_limited: bool = False
 
 
-def prepare(batch: Sequence[Outgoing], body_limit: int, wall: float) -> Parcel:
+def prepare(batch: Sequence[Outgoing], body_limit: int, wall: float) -> PreparedSend:
     """Encode everything. Runs in the caller's loop, so that the lock is held for less."""
     entries = []
-    is_simple = True
+    is_simple, is_limited = True, False
     for outgoing in batch:
         message = outgoing.message
         refusal = unsendable(outgoing)
         if refusal is not None:
-            entries.append(Entry(message, b"", wall, refusal=refusal))
+            entries.append(NewRow(message, b"", wall, refusal=refusal))
             is_simple = False
             continue
         raw = envelope.encode(message)
-        entry = Entry(message, raw, message.sent_at or wall, outgoing.delay_seconds, outgoing.unique_seconds)
+        entry = NewRow(message, raw, message.sent_at or wall, outgoing.delay_seconds, outgoing.unique_seconds)
+        if outgoing.most_waiting is not None:
+            entry.most_waiting = outgoing.most_waiting
+            is_limited = True
         entry.refusal = of_size(message, len(raw), body_limit)
         if entry.refusal is not None:
             is_simple = False
@@ -88,8 +96,9 @@ def prepare(batch: Sequence[Outgoing], body_limit: int, wall: float) -> Parcel:
         entries.append(entry)
     queues = {entry.message.queue for entry in entries}
     if is_simple:
-        return Parcel(entries, [_values(piece) for piece in pieces(entries)], queues, queues)
-    return Parcel(entries, None, queues, {entry.message.queue for entry in entries if entry.refusal is None})
+        return PreparedSend(entries, [_values(piece) for piece in pieces(entries)], queues, queues, is_limited)
+    sound = {entry.message.queue for entry in entries if entry.refusal is None}
+    return PreparedSend(entries, None, queues, sound, is_limited)
 
 
 def refusal(outgoing: Outgoing, body_limit: int) -> Reason | None:
@@ -98,26 +107,27 @@ def refusal(outgoing: Outgoing, body_limit: int) -> Reason | None:
     return unsendable(outgoing) or of_size(message, len(envelope.encode(message)), body_limit)
 
 
-def store(tx: Transaction, parcel: Parcel) -> list[Sent]:
+def store(tx: WriteTransaction, parcel: PreparedSend) -> list[Sent]:
     """Store what is new. One answer for each entry, in order."""
     tx.stirred |= parcel.queues
-    if parcel.pieces is None:
-        return _store_carefully(tx, parcel.entries)
+    room = QueueRoom(tx, parcel.entries) if parcel.is_limited else None
+    if parcel.pieces is None or (room is not None and not room.takes_all(parcel.entries)):
+        return _store_carefully(tx, parcel.entries, room)
     answers: list[Sent] = []
     for values, entries in zip(parcel.pieces, pieces(parcel.entries), strict=True):
         answers += _store_piece(tx, values, entries)
     return answers
 
 
-def _store_piece(tx: Transaction, values: list[object], entries: Sequence[Entry]) -> list[Sent]:
-    """Messages of which it is known that they are to be stored, unless their id is known; in one statement."""
+def _store_piece(tx: WriteTransaction, values: list[object], entries: Sequence[NewRow]) -> list[Sent]:
+    """Store messages that need no checks but for a known id, in one statement."""
     cursor = tx.db.execute(_insert(len(entries), len(values) // len(entries)), [tx.now, *values])
     if cursor.rowcount == len(entries):
         return [Sent(entry.message.id) for entry in entries]
     return _tell_apart(tx, entries, cursor.lastrowid or 0, cursor.rowcount)
 
 
-def _tell_apart(tx: Transaction, entries: Sequence[Entry], last: int, stored: int) -> list[Sent]:
+def _tell_apart(tx: WriteTransaction, entries: Sequence[NewRow], last: int, stored: int) -> list[Sent]:
     """Some ids were known. New rows got the numbers up to `last`, one after the other."""
     found = tx.db.execute(
         "SELECT id FROM message WHERE id IN (SELECT value FROM json_each(?)) AND seq > ?",
@@ -133,17 +143,19 @@ def _tell_apart(tx: Transaction, entries: Sequence[Entry], last: int, stored: in
     return answers
 
 
-def _store_carefully(tx: Transaction, entries: Sequence[Entry]) -> list[Sent]:
-    """With keys, refusals and the like among them: first decide for each, then store what is new."""
-    # What is refused is not looked for: perhaps its id is no text.
+def _store_carefully(tx: WriteTransaction, entries: Sequence[NewRow], room: QueueRoom | None) -> list[Sent]:
+    """Store a batch with keys, refusals and the like: decide for each message first, then store the new ones."""
+    # A refused message is not looked up: its id may not be text.
     asked = [entry for entry in entries if entry.refusal is None]
     ids = _known_ids(tx, asked)
     keys = _known_keys(tx, asked)
-    waiting = Waiting(tx, [(entry.message, _since(entry)) for entry in asked if entry.message.unique is not None])
+    waiting = WaitingRow(tx, [(entry.message, _since(entry)) for entry in asked if entry.message.unique is not None])
     answers: list[Sent] = []
-    new: list[Entry] = []
+    new: list[NewRow] = []
     for entry in entries:
         sent = _decide(entry, ids, keys, waiting)
+        if room is not None and not sent.duplicate and sent.refusal is None:
+            sent = room.answer(entry)
         answers.append(sent)
         if not sent.duplicate and sent.refusal is None:
             # A later entry of the same batch finds it as if it had been there before.
@@ -158,7 +170,7 @@ def _store_carefully(tx: Transaction, entries: Sequence[Entry]) -> list[Sent]:
     return answers
 
 
-def _decide(entry: Entry, ids: set[str], keys: dict[str, tuple[str, str]], waiting: Waiting) -> Sent:
+def _decide(entry: NewRow, ids: set[str], keys: dict[str, tuple[str, str]], waiting: WaitingRow) -> Sent:
     id = entry.message.id
     if entry.refusal is not None:
         return Sent(id, refusal=entry.refusal)
@@ -173,19 +185,19 @@ def _decide(entry: Entry, ids: set[str], keys: dict[str, tuple[str, str]], waiti
     return Sent(id) if stand_in is None else Sent(stand_in, duplicate=True)
 
 
-def _since(entry: Entry) -> float:
-    """What waits and was sent before that does not stand for this one."""
+def _since(entry: NewRow) -> float:
+    """Waiting messages sent before with the same `unique` that do not make this one a duplicate."""
     return -inf if entry.unique_seconds is None else entry.sent_at - entry.unique_seconds
 
 
-def _known_ids(tx: Transaction, entries: Sequence[Entry]) -> set[str]:
+def _known_ids(tx: WriteTransaction, entries: Sequence[NewRow]) -> set[str]:
     ids = listed([entry.message.id for entry in entries])
     statement = "SELECT json_group_array(id) FROM message WHERE id IN (SELECT value FROM json_each(?))"
     return set(_strings.decode(tx.db.execute(statement, (ids,)).fetchone()[0]))
 
 
-def _known_keys(tx: Transaction, entries: Sequence[Entry]) -> dict[str, tuple[str, str]]:
-    """Message and payload that stand for each key."""
+def _known_keys(tx: WriteTransaction, entries: Sequence[NewRow]) -> dict[str, tuple[str, str]]:
+    """The message and payload of each key."""
     scopes = [entry.scope for entry in entries if entry.scope is not None]
     if not scopes:
         return {}
@@ -197,19 +209,19 @@ def _known_keys(tx: Transaction, entries: Sequence[Entry]) -> dict[str, tuple[st
     return {scope: (id, payload) for scope, id, payload in rows}
 
 
-def store_as_it_is(tx: Transaction, entry: Entry) -> list[Sent]:
-    """Store a refused message all the same, without its key: the caller puts it with the dead letters."""
+def store_as_it_is(tx: WriteTransaction, entry: NewRow) -> list[Sent]:
+    """Store a refused message anyway, without its key: the caller puts it with the dead letters."""
     entry = msgspec.structs.replace(entry, scope=None, delay_seconds=0.0)
     return _store_piece(tx, _values((entry,)), (entry,))
 
 
-def register_keys(tx: Transaction, keys: Sequence[tuple[str, str, str]]) -> None:
-    """Scope, id and payload: each key stands for that message from now on, unless it stands for another already."""
+def register_keys(tx: WriteTransaction, keys: Sequence[tuple[str, str, str]]) -> None:
+    """Scope, id and payload: each key belongs to that message from now on, unless it belongs to another already."""
     for piece in pieces(keys):
         tx.db.execute(_insert_keys(len(piece)), [tx.now, *(value for key in piece for value in key)])
 
 
-def _values(entries: Sequence[Entry]) -> list[object]:
+def _values(entries: Sequence[NewRow]) -> list[object]:
     """The values of one statement: few for each message, unless one of them has more to say."""
     values: list[object] = []
     for entry in entries:
@@ -218,6 +230,7 @@ def _values(entries: Sequence[Entry]) -> list[object]:
             entry.delay_seconds > 0
             or entry.scope is not None
             or message.unique is not None
+            or message.announce
             or message.overrides is not NO_OVERRIDES
         ):
             return [value for entry in entries for value in _full_row(entry)]
@@ -226,7 +239,7 @@ def _values(entries: Sequence[Entry]) -> list[object]:
     return values
 
 
-def _full_row(entry: Entry) -> tuple[object, ...]:
+def _full_row(entry: NewRow) -> tuple[object, ...]:
     message = entry.message
     delay = max(entry.delay_seconds, 0.0)
     return (
@@ -243,6 +256,7 @@ def _full_row(entry: Entry) -> tuple[object, ...]:
         message.overrides.max_attempts,
         message.unique,
         None if message.unique is None else message.expires_at,
+        announcing.asked_of(message),
     )
 
 

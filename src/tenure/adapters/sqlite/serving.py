@@ -1,8 +1,8 @@
-"""Which of the queues that a worker serves have something: the others are never asked.
+"""Finds which of a worker's queues hold messages, so that the others are never asked.
 
 Few names are looked up one by one, in one statement. Many names, and patterns, are found the other way round: by
-hopping through the index of ready messages from one queue name to the next, a few names at a time, beginning behind the
-queue that was served last. So an empty queue costs nothing, and every queue that has something gets its turn.
+stepping through the index of ready messages from one queue name to the next, a few names at a time, beginning behind
+the queue that was served last. So an empty queue costs nothing, and every queue that has something gets its turn.
 
 Used by `lending.py` and `looking.py`.
 """
@@ -15,12 +15,12 @@ from typing import NamedTuple
 import msgspec
 
 from tenure.adapters.sqlite import edited
-from tenure.adapters.sqlite.many import listed
+from tenure.adapters.sqlite.placeholders import listed
 from tenure.adapters.sqlite.states import DELAYED, READY
-from tenure.adapters.sqlite.transaction import View
+from tenure.adapters.sqlite.transaction import ReadView
 from tenure.rules.queue_pattern import has_pattern, matches
 
-#: Up to so many names are looked up one by one.
+#: Up to this many names are looked up one by one.
 _FEW = 16
 #: Names that the first hops find, and the most that one statement finds.
 _FIRST_HOPS, _MOST_HOPS = 4, 256
@@ -74,6 +74,10 @@ class Served:
         self.few = self._queues if len(self._queues) <= _FEW and not has_pattern(self._queues) else None
         self._known: dict[str, bool] = dict.fromkeys(self._queues, True)
 
+    def without(self, names: Sequence[str]) -> "Served":
+        """The same queues without these."""
+        return served_by(self._queues, (*sorted(self._excluded), *names))
+
     def __contains__(self, queue: str) -> bool:
         """Whether this queue is served."""
         known = self._known.get(queue)
@@ -91,14 +95,14 @@ def served_by(queues: tuple[str, ...], excluded: tuple[str, ...] = ()) -> Served
 
 
 def ask(db: sqlite3.Connection, queues: Sequence[str]) -> list[Candidate]:
-    """Those of a few queues that have something ready, in the order given."""
+    """Return the queues that have something ready, in the order given."""
     return _candidates.decode(db.execute(_ASK, (listed(queues),)).fetchone()[0])
 
 
 def in_turn(db: sqlite3.Connection, served: Served, after: str, first: int = _FIRST_HOPS) -> Iterator[list[Candidate]]:
     """Served queues that have something ready, a few at a time: from behind `after` on, then round to it.
 
-    `first`: so many are looked for at first, then more and more.
+    `first`: this many are looked for at first, then more and more.
     """
     at, size, is_round = after, min(first, _MOST_HOPS), not after
     while True:
@@ -115,20 +119,23 @@ def in_turn(db: sqlite3.Connection, served: Served, after: str, first: int = _FI
 
 
 def has_ready(db: sqlite3.Connection, served: Served) -> bool:
-    """Whether something lies ready in a served queue."""
+    """Whether a message is ready in a served queue."""
     if served.few is not None:
         return bool(db.execute(_HAS_READY, (listed(served.few),)).fetchone()[0])
     return any(in_turn(db, served, ""))
 
 
-def leasable_in(view: View, served: Served) -> int | None:
+def leasable_in(view: ReadView, served: Served) -> int | None:
     """Microseconds until something can be leased: 0 or less is now, None is unknown.
 
     It may be too early, where much becomes due in queues that are not served: then the caller looks again.
     """
-    if has_ready(view.db, served):
-        return 0
-    # What is overdue in any queue is made ready by the next lease. So nobody looks past it again and again.
+    return 0 if has_ready(view.db, served) else due_in(view, served)
+
+
+def due_in(view: ReadView, served: Served) -> int | None:
+    """The same, of delayed messages."""
+    # The next lease makes overdue messages of any queue ready, so that later leases need not skip them.
     overdue = view.db.execute(
         f"SELECT 1 FROM message INDEXED BY message_due WHERE state = {DELAYED} AND moment <= ? LIMIT 1", (view.now,)
     ).fetchone()

@@ -1,24 +1,23 @@
 """Settling: ack, nack, give back, dead letter. A stale holder changes nothing.
 
-An ack is an update in place: the row becomes the record. The usual one (no key, no notes, no hand-offs) is
-done for the whole batch at once; if the count differs from what was asked, that is undone, and those that stand
-are looked for first.
+An ack is an update in place: the row becomes the record. The usual ack (no key, no notes, no hand-offs) is done for the
+whole batch at once. If it changed fewer rows than expected, it is undone, and the valid leases are found first.
 
-Run by `writer.py` for `broker.py`. What was returned is lent again by `lending.py`.
+Run by `writer.py` for `broker.py`. What was returned is leased again by `lending.py`.
 """
 
 from collections.abc import Callable, Sequence
 from functools import cache
 from typing import NamedTuple, TypeVar
 
-from tenure.adapters.sqlite import note, sending
-from tenure.adapters.sqlite.many import listed, pieces, placeholders
-from tenure.adapters.sqlite.moving import Move, move
-from tenure.adapters.sqlite.receipt import STAND, Held, find, row_of
-from tenure.adapters.sqlite.release import finish_keys
-from tenure.adapters.sqlite.sending import Parcel, prepare, store, store_as_it_is
+from tenure.adapters.sqlite import announcing, message_notes, sending
+from tenure.adapters.sqlite.claim_release import finish_keys
+from tenure.adapters.sqlite.placeholders import listed, pieces, placeholders
+from tenure.adapters.sqlite.receipt import STAND, LeasedRow, find, row_of
+from tenure.adapters.sqlite.sending import PreparedSend, prepare, store, store_as_it_is
 from tenure.adapters.sqlite.states import COMPLETED, LASTING, LEASED, NOTED
-from tenure.adapters.sqlite.transaction import Transaction
+from tenure.adapters.sqlite.transaction import WriteTransaction
+from tenure.adapters.sqlite.transitions import Move, move
 from tenure.lease import Lease
 from tenure.record import Ending
 from tenure.settlement import Ack, DeadLetter, GiveBack, Nack, Outcome
@@ -39,14 +38,16 @@ class Sheet(NamedTuple):
     #: What all of them have as their result. None: they differ.
     result: bytes | None
     #: By place in the batch.
-    handoffs: dict[int, Parcel]
+    handoffs: dict[int, PreparedSend]
+    #: Duplicates of work that is done are among them: these announce nothing.
+    has_duplicates: bool
 
 
 def prepare_acks(batch: Sequence[Ack], body_limit: int, wall: float) -> Sheet:
     """Sort by loan, and encode the hand-offs. Runs in the caller's loop."""
     loans: dict[tuple[int, str], list[str]] = {}
     rows: list[str] = []
-    loan = None
+    loan, has_duplicates = None, False
     for entry in batch:
         lease = entry.lease
         # Most often it is the loan of the entry before.
@@ -54,36 +55,38 @@ def prepare_acks(batch: Sequence[Ack], body_limit: int, wall: float) -> Sheet:
             loan = (lease.fence, lease.owner)
             rows = loans.setdefault(loan, [])
         rows.append(row_of(lease))
+        has_duplicates = has_duplicates or entry.is_duplicate
     results = {entry.result for entry in batch}
     return Sheet(
         batch,
         [(fence, owner, f"[{','.join(own)}]", len(own)) for (fence, owner), own in loans.items()],
         results.pop() if len(results) == 1 else None,
         {place: prepare(entry.handoffs, body_limit, wall) for place, entry in enumerate(batch) if entry.handoffs},
+        has_duplicates,
     )
 
 
-def ack(tx: Transaction, sheet: Sheet) -> list[Outcome]:
-    """Done."""
-    if not sheet.handoffs and _ack_at_once(tx, sheet):
+def ack(tx: WriteTransaction, sheet: Sheet) -> list[Outcome]:
+    """Delete messages whose work is done."""
+    if not sheet.handoffs and not sheet.has_duplicates and _ack_at_once(tx, sheet):
         return [Outcome.DELETED] * len(sheet.batch)
     return _ack_what_stands(tx, sheet)
 
 
-def nack(tx: Transaction, batch: Sequence[Nack]) -> list[Outcome]:
-    """Failed: one attempt used."""
+def nack(tx: WriteTransaction, batch: Sequence[Nack]) -> list[Outcome]:
+    """Return messages whose attempt failed. One attempt is used."""
 
-    def failed(entry: Nack, held: Held) -> Move:
+    def failed(entry: Nack, held: LeasedRow) -> Move:
         ending = Ending(tx.wall, "failed", entry.lease.owner, entry.reason)
         return Move(held, delay_seconds=entry.delay_seconds, attempts=1, reason=entry.reason, endings=(ending,))
 
     return _move_what_stands(tx, batch, failed, Outcome.RETURNED)
 
 
-def give_back(tx: Transaction, batch: Sequence[GiveBack]) -> list[Outcome]:
-    """Not run: nothing used."""
+def give_back(tx: WriteTransaction, batch: Sequence[GiveBack]) -> list[Outcome]:
+    """Return messages that were not run. No attempt is used."""
 
-    def unused(entry: GiveBack, held: Held) -> Move:
+    def unused(entry: GiveBack, held: LeasedRow) -> Move:
         if entry.reason is None:
             return Move(held, delay_seconds=entry.delay_seconds)
         ending = Ending(tx.wall, "given_back", entry.lease.owner, entry.reason)
@@ -92,17 +95,17 @@ def give_back(tx: Transaction, batch: Sequence[GiveBack]) -> list[Outcome]:
     return _move_what_stands(tx, batch, unused, Outcome.RETURNED)
 
 
-def dead_letter(tx: Transaction, batch: Sequence[DeadLetter]) -> list[Outcome]:
+def dead_letter(tx: WriteTransaction, batch: Sequence[DeadLetter]) -> list[Outcome]:
     """Put aside, raw bytes and all."""
 
-    def dead(entry: DeadLetter, held: Held) -> Move:
+    def dead(entry: DeadLetter, held: LeasedRow) -> Move:
         ending = Ending(tx.wall, "dead", entry.lease.owner, entry.reason)
         return Move(held, is_dead=True, attempts=int(entry.counted), reason=entry.reason, endings=(ending,))
 
     return _move_what_stands(tx, batch, dead, Outcome.DEAD)
 
 
-def _ack_at_once(tx: Transaction, sheet: Sheet) -> bool:
+def _ack_at_once(tx: WriteTransaction, sheet: Sheet) -> bool:
     """The whole batch in few statements. False: not all of them matched, and nothing was changed."""
     tx.db.execute("SAVEPOINT at_once")
     for fence, owner, rows, count in sheet.loans:
@@ -117,14 +120,14 @@ def _ack_at_once(tx: Transaction, sheet: Sheet) -> bool:
     return True
 
 
-def _keep_results(tx: Transaction, results: Sequence[tuple[int, bytes]]) -> None:
+def _keep_results(tx: WriteTransaction, results: Sequence[tuple[int, bytes]]) -> None:
     """Results that differ stand beside the messages: that is one statement, not one for each."""
     for piece in pieces(results):
         tx.db.execute(_insert_results(len(piece)), [value for row in piece for value in row])
 
 
-def _ack_what_stands(tx: Transaction, sheet: Sheet) -> list[Outcome]:
-    """With stale leases, keys, notes or hand-offs among them."""
+def _ack_what_stands(tx: WriteTransaction, sheet: Sheet) -> list[Outcome]:
+    """Ack a batch with stale leases, keys, notes or hand-offs in it."""
     leases = [entry.lease for entry in sheet.batch]
     standing = _find_once(tx, leases)
     mine = [(held, entry) for held, entry in zip(standing, sheet.batch, strict=True) if held is not None]
@@ -135,7 +138,8 @@ def _ack_what_stands(tx: Transaction, sheet: Sheet) -> list[Outcome]:
     )
     if sheet.result is None:
         _keep_results(tx, [(held.seq, entry.result) for held, entry in mine])
-    note.tidy(tx, [held.seq for held, _ in mine if held.extras & NOTED])
+    message_notes.tidy(tx, [held.seq for held, _ in mine if held.extras & NOTED])
+    announcing.silence(tx, [held.seq for held, entry in mine if entry.is_duplicate])
     finish_keys(tx, [(held.id, entry.result) for held, entry in mine])
     for place, parcel in sheet.handoffs.items():
         if standing[place] is not None:
@@ -143,26 +147,26 @@ def _ack_what_stands(tx: Transaction, sheet: Sheet) -> list[Outcome]:
     return _outcomes(tx, leases, standing, Outcome.DELETED)
 
 
-def _hand_off(tx: Transaction, parcel: Parcel) -> None:
-    """As `send`, but nobody is there to be told of a refusal: what is refused goes to the dead letters."""
+def _hand_off(tx: WriteTransaction, parcel: PreparedSend) -> None:
+    """Store hand-offs as `send` does. Refused ones go to the dead letters, since no caller gets the refusal."""
     sent = store(tx, parcel)
     refused = [(entry, one.refusal) for entry, one in zip(parcel.entries, sent, strict=True) if one.refusal is not None]
     put_aside(tx, refused)
 
 
-def put_aside(tx: Transaction, refused: Sequence[tuple[sending.Entry, Reason]]) -> None:
-    """Store what was refused as dead letters, without their keys. What is known already is left as it is."""
+def put_aside(tx: WriteTransaction, refused: Sequence[tuple[sending.NewRow, Reason]]) -> None:
+    """Store refused messages as dead letters, without their keys. A known one is left as it is."""
     for entry, reason in refused:
         (kept,) = store_as_it_is(tx, entry)
         if not kept.duplicate:
             (seq,) = tx.db.execute("SELECT seq FROM message WHERE id = ?", (kept.id,)).fetchone()
-            held = Held(seq, kept.id, entry.message.queue, 0)
+            held = LeasedRow(seq, kept.id, entry.message.queue, 0)
             ending = Ending(tx.wall, "dead", None, reason)
             move(tx, [Move(held, is_dead=True, reason=reason, endings=(ending,))])
 
 
 def _move_what_stands(
-    tx: Transaction, batch: Sequence[T], decide: Callable[[T, Held], Move], outcome: Outcome
+    tx: WriteTransaction, batch: Sequence[T], decide: Callable[[T, LeasedRow], Move], outcome: Outcome
 ) -> list[Outcome]:
     leases = [entry.lease for entry in batch]
     standing = _find_once(tx, leases)
@@ -170,10 +174,10 @@ def _move_what_stands(
     return _outcomes(tx, leases, standing, outcome)
 
 
-def _find_once(tx: Transaction, leases: Sequence[Lease]) -> list[Held | None]:
-    """What stands. The same lease twice in one batch: the second comes too late."""
+def _find_once(tx: WriteTransaction, leases: Sequence[Lease]) -> list[LeasedRow | None]:
+    """Find each lease's row once. If a batch names a lease twice, the second one is too late."""
     seen: set[int] = set()
-    standing: list[Held | None] = []
+    standing: list[LeasedRow | None] = []
     for held in find(tx, leases):
         is_first = held is not None and held.seq not in seen
         standing.append(held if is_first else None)
@@ -183,9 +187,9 @@ def _find_once(tx: Transaction, leases: Sequence[Lease]) -> list[Held | None]:
 
 
 def _outcomes(
-    tx: Transaction, leases: Sequence[Lease], standing: Sequence[Held | None], outcome: Outcome
+    tx: WriteTransaction, leases: Sequence[Lease], standing: Sequence[LeasedRow | None], outcome: Outcome
 ) -> list[Outcome]:
-    """`outcome` for what stood. Else the message is somebody else's, or nobody's."""
+    """`outcome` if the lease was valid. Else another worker holds the message, or none."""
     stale = [lease.id for lease, held in zip(leases, standing, strict=True) if held is None]
     if not stale:
         return [outcome] * len(leases)

@@ -1,7 +1,7 @@
-"""Stalls: spans of time in which the file could not be written, as far as this process has seen.
+"""Stalls: spans of time in which this process could not write the file.
 
-Nobody could renew a lease then, so nobody is to blame for one that ended in such a span: somebody held the
-write lock (a backup, a stopped process), or the disk was full. Kept by `writer.py`, minded by `returning.py`.
+No lease could be renewed in such a span, so a lease that ended in it is not counted as lost: another process held the
+write lock (a backup, a stopped process), or the disk was full. Kept by `writer.py`, read by `returning.py`.
 """
 
 from collections import deque
@@ -18,24 +18,23 @@ class Stalls:
     """The latest stalls, in store time."""
 
     def __init__(self) -> None:
-        """All is well."""
+        """Begin with no stall recorded."""
         self._since: int | None = None
         self._past: deque[Span] = deque(maxlen=_KEPT)
 
     def begin(self, now: int) -> None:
-        """A try to write failed."""
+        """Note when the write lock was first asked for, whether it was given or not."""
         if self._since is None:
             self._since = now
 
     def until(self, now: int) -> tuple[Span, ...]:
-        """All stalls so far, one that is perhaps just ending included."""
+        """Return all stalls so far, also one that may be ending now."""
         if self._since is None or now - self._since < _LEAST_MICROS:
             return tuple(self._past)
         return (*self._past, (self._since, now))
 
-    def end(self, began: int, now: int) -> None:
-        """A transaction that began at `began` is over. While it lasted, nobody else could write."""
-        since = began if self._since is None else self._since
-        if now - since >= _LEAST_MICROS:
-            self._past.append((since, now))
+    def end(self, now: int) -> None:
+        """A transaction is over. While it lasted, no other process could write."""
+        if self._since is not None and now - self._since >= _LEAST_MICROS:
+            self._past.append((self._since, now))
         self._since = None

@@ -1,4 +1,4 @@
-"""The state on SQLite: the seven ports over the store that the broker stands on too."""
+"""The state on SQLite: the seven ports, over the store that the broker uses too."""
 
 from tenure.adapters.sqlite.act_log import SqliteActLog
 from tenure.adapters.sqlite.board import SqliteBoard
@@ -7,13 +7,13 @@ from tenure.adapters.sqlite.key_values import SqliteKeyValues
 from tenure.adapters.sqlite.ledger import SqliteLedger
 from tenure.adapters.sqlite.records import SqliteRecords
 from tenure.adapters.sqlite.roster import SqliteRoster
-from tenure.adapters.sqlite.store import Store
+from tenure.adapters.sqlite.store import SqliteStore
 
 
 class SqliteState:
     """Ledger, records, roster, journal, board, audit log and key-values in one file."""
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: SqliteStore) -> None:
         """Stand on `store`, which the broker may share."""
         self._store = store
         self._ledger = SqliteLedger(store)
@@ -36,17 +36,17 @@ class SqliteState:
 
     @property
     def roster(self) -> SqliteRoster:
-        """Presence."""
+        """The roster of workers."""
         return self._roster
 
     @property
     def journal(self) -> SqliteJournal:
-        """Events."""
+        """The journal of events."""
         return self._journal
 
     @property
     def board(self) -> SqliteBoard:
-        """What operators and schedules say."""
+        """The board: pauses, ticks and posts."""
         return self._board
 
     @property

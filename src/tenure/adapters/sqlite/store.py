@@ -14,23 +14,24 @@ import os
 import sqlite3
 import threading
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TypeVar
 
-from tenure.adapters.sqlite import checkpoint, faults, read_only, schema, serving
+from tenure.adapters.sqlite import checkpoint, faults, limiting, read_only, schema, serving
 from tenure.adapters.sqlite.forking import GATE, Plug
-from tenure.adapters.sqlite.job import Job
+from tenure.adapters.sqlite.job import WriteJob
 from tenure.adapters.sqlite.opened_file import OpenedFile
-from tenure.adapters.sqlite.options import Options
+from tenure.adapters.sqlite.options import SqliteOptions
 from tenure.adapters.sqlite.presence import Presence
 from tenure.adapters.sqlite.reader import Reader
-from tenure.adapters.sqlite.timeline import Timeline, seconds
-from tenure.adapters.sqlite.transaction import Transaction, View
+from tenure.adapters.sqlite.timeline import StoreClock, seconds
+from tenure.adapters.sqlite.transaction import ReadView, WriteTransaction
 from tenure.adapters.sqlite.wake import JOURNAL, Wake, Wakes
 from tenure.adapters.sqlite.writer import Writer
 from tenure.clock import Clock
 from tenure.errors import BrokerUnavailable
+from tenure.limit import Limit
 
 T = TypeVar("T")
 
@@ -38,18 +39,18 @@ logger = logging.getLogger("tenure.sqlite")
 
 #: Everybody who waits looks again at least this often, should a wake-up get lost.
 _LOOK_AGAIN_SECONDS = 1.0
-#: How often to look where nobody can be woken.
+#: How often to look where no waiter can be woken.
 _POLL_SECONDS = 0.01
 
 
-class Store:
+class SqliteStore:
     """One file, opened once for each process."""
 
-    def __init__(self, options: Options, clock: Clock) -> None:
-        """Nothing is opened yet."""
+    def __init__(self, options: SqliteOptions, clock: Clock) -> None:
+        """Take the options and the clock. `open` opens the file."""
         self.options = options
         self.clock = clock
-        self.timeline = Timeline(clock)
+        self.timeline = StoreClock(clock)
         self._folder = Path(f"{options.path}-workers")
         self.presence = Presence(self._folder)
         self._wake = Wakes(self._folder)
@@ -70,7 +71,7 @@ class Store:
         await asyncio.get_running_loop().run_in_executor(None, self._open)
 
     async def close(self) -> None:
-        """One user less; the last one closes the file."""
+        """Remove one user of the file. The last one closes it."""
         if self._pid == os.getpid():
             await asyncio.get_running_loop().run_in_executor(None, self._close)
 
@@ -79,59 +80,67 @@ class Store:
         return any(part is not None and part.busy() for part in (self._writer, self._reader, self._looker))
 
     async def write(
-        self, act: Callable[[Transaction], T], peek: Callable[[View], T] | None = None, *, is_light: bool = False
+        self,
+        act: Callable[[WriteTransaction], T],
+        peek: Callable[[ReadView], T] | None = None,
+        *,
+        is_light: bool = False,
     ) -> T:
         """Run `act` in a write transaction; when this returns, it is committed.
 
         `peek` may answer beforehand, without the write lock, or say `UNSURE`. `is_light` commits without
-        waiting for the disk: for what is worth nothing after a power cut, as whoever asked is gone too.
+        waiting for the disk: for writes that are worth nothing after a power cut, because the caller is gone too.
         Cancelling the call stops an act that has not begun, and no other.
         """
         writer = self._writer
         if writer is None or self._pid != os.getpid():
             raise self._unusable()
         future: asyncio.Future[T] = self._future()
-        writer.put(Job(act, future, peek, is_light=is_light))
+        writer.put(WriteJob(act, future, peek, is_light=is_light))
         return await future
 
-    async def read(self, act: Callable[[View], T]) -> T:
+    async def read(self, act: Callable[[ReadView], T]) -> T:
         """Run `act` on a snapshot that holds every write which has returned. It must look at few rows."""
         return await self._read(self._reader, act)
 
-    async def look(self, act: Callable[[View], T]) -> T:
+    async def look(self, act: Callable[[ReadView], T]) -> T:
         """The same, for an act that may look at many rows: those who `wait` or `read` do not wait for it."""
         return await self._read(self._looker, act)
 
-    async def _read(self, reader: Reader | None, act: Callable[[View], T]) -> T:
+    async def _read(self, reader: Reader | None, act: Callable[[ReadView], T]) -> T:
         if reader is None or self._pid != os.getpid():
             raise self._unusable()
         future: asyncio.Future[T] = self._future()
-        reader.put(Job(act, future))
+        reader.put(WriteJob(act, future))
         return await future
 
-    def later(self, act: Callable[[Transaction], None]) -> None:
-        """Run `act` when the writer comes to it; nobody waits for it."""
+    def later(self, act: Callable[[WriteTransaction], None]) -> None:
+        """Run `act` when the writer comes to it, without waiting for it."""
         writer = self._writer
         if writer is not None:
             # Closed in the meantime: it is not worth keeping the file open for.
             with contextlib.suppress(BrokerUnavailable):
-                writer.put(Job(act))
+                writer.put(WriteJob(act))
 
     def note_sweep(self, interval_seconds: float) -> None:
         """Note that this process sweeps, and will again after `interval_seconds`: it looks after the `-wal` first."""
         if self._writer is not None:
             self._writer.checkpointer.note_sweep(interval_seconds)
 
-    async def wait(self, queues: tuple[str, ...], limit: float, excluded: tuple[str, ...] = ()) -> None:
+    async def wait(
+        self, queues: tuple[str, ...], limit: float, excluded: tuple[str, ...], limits: Mapping[str, Limit]
+    ) -> None:
         """Return when something may have become leasable in `queues`, or after `limit` seconds."""
         served = serving.served_by(queues, excluded)
-        await self._wait(self._wake.messages, queues, limit, lambda view: serving.leasable_in(view, served))
+        await self._wait(self._wake.messages, queues, limit, lambda view: limiting.leasable_in(view, served, limits))
 
-    async def wait_for_events(self, limit: float, has_more: Callable[[View], bool]) -> None:
+    async def wait_for_events(self, limit: float, has_more: Callable[[ReadView], bool]) -> None:
         """Return when `has_more` holds after an append to the journal, or after `limit` seconds."""
         await self._wait(self._wake.events, (JOURNAL,), limit, lambda view: 0 if has_more(view) else None)
 
-    async def _wait(self, wake: Wake, names: tuple[str, ...], limit: float, due: Callable[[View], int | None]) -> None:
+    async def _wait(
+        self, wake: Wake, names: tuple[str, ...], limit: float, due: Callable[[ReadView], int | None]
+    ) -> None:
         """`due`: microseconds until there is something; None: unknown."""
         deadline = self.clock.monotonic() + limit
         pause = _LOOK_AGAIN_SECONDS if wake.listen() else _POLL_SECONDS
@@ -168,8 +177,8 @@ class Store:
         return faults.closed(path) if self._pid in (0, os.getpid()) else faults.forked(path)
 
     def inherit(self) -> None:
-        """In a forked child: what is the parent's is let go of, and must be opened again. Called by the gate."""
-        # Whoever held the lock is not here to let it go.
+        """Forget the parent's connections in a forked child; they must be opened again. Called by the gate."""
+        # The holder of the lock is not in this process.
         self._opening = threading.Lock()
         self._writer = self._reader = self._looker = None
         self._users = 0
@@ -241,7 +250,7 @@ class Store:
             read_only.prepare(path, seconds, self.timeline)
         except sqlite3.Error as error:
             raise faults.translate(error, path) from error
-        logger.warning("this user may read the database %s but not write it: it can only be looked at", path)
+        logger.warning("this user may read the database %s but not write it; it is opened for reading only", path)
         self.presence = Presence(self._folder)
         self._wake = Wakes(self._folder)
         self._reader = read_only.ReadOnlyReader(path, seconds, self.timeline, self._file)
@@ -285,7 +294,7 @@ class Store:
             db.execute("PRAGMA temp_store = MEMORY")
             db.execute("PRAGMA cache_size = -8000")
             db.execute("PRAGMA wal_autocheckpoint = 0")
-            # When it is begun anew it is cut to this, so that its size tells how much of it is not copied yet.
+            # When it is begun again it is cut to this, so that its size tells how much of it is not copied yet.
             db.execute(f"PRAGMA journal_size_limit = {checkpoint.SWEEPER_BYTES}")
             schema.migrate(db, self.options.path)
             self.timeline.settle(db)

@@ -1,7 +1,7 @@
-"""A table in a file: rows of text that are changed only by whoever knows what they say.
+"""A table in a file: rows of text that are changed only by compare-and-set.
 
 For brokers that keep no state themselves, where one machine is enough (`sqs://…?state=local`, and likewise `azure://`);
-messages that lie in SQLite do not use it. Time is the host's monotonic clock, from where the wall clock was at the
+messages in SQLite do not use it. Time is the host's monotonic clock, from where the wall clock was at the
 first opening since the boot.
 """
 
@@ -13,7 +13,7 @@ from typing import TypeVar
 
 from tenure.adapters.sqlite.faults import translate
 from tenure.clock import Clock, SystemClock
-from tenure.table import KEEP, Place, Row, Scanned, Write, split_mark
+from tenure.table import KEEP, Row, RowKey, Scanned, Write, split_mark
 
 T = TypeVar("T")
 
@@ -30,7 +30,7 @@ class LocalTable:
     """Rows in a file of this machine."""
 
     def __init__(self, path: str, clock: Clock) -> None:
-        """Nothing is opened yet."""
+        """Take the file's path and the clock. `open` opens the file."""
         self._path = path
         self._clock = clock
         self._offset = 0.0
@@ -53,7 +53,7 @@ class LocalTable:
     def wall(self) -> float:
         return self._clock.wall()
 
-    async def get(self, places: Sequence[Place]) -> list[Row | None]:
+    async def get(self, places: Sequence[RowKey]) -> list[Row | None]:
         def read(db: sqlite3.Connection) -> list[Row | None]:
             found: list[Row | None] = []
             for place in places:
@@ -88,12 +88,12 @@ class LocalTable:
 
         def read() -> list[Row]:
             rows = self._opened().execute(query, (part, after, limit)).fetchall()
-            return [Row(Place(part, sort), text) for sort, text in rows]
+            return [Row(RowKey(part, sort), text) for sort, text in rows]
 
         return await self._do(read)
 
     async def scan(self, beginning: str, sort: str, *, after: str = "", limit: int = 1000) -> Scanned:
-        start = split_mark(after) if after else Place(beginning, "")
+        start = split_mark(after) if after else RowKey(beginning, "")
         query = (
             "SELECT part, sort, CASE WHEN sort = ? THEN text END FROM tenure_row "
             "WHERE (part, sort) > (?, ?) AND part < ? ORDER BY part, sort LIMIT ?"
@@ -101,7 +101,7 @@ class LocalTable:
 
         def read() -> Scanned:
             found = self._opened().execute(query, (sort, *start, f"{beginning}\U0010ffff", limit)).fetchall()
-            rows = [(Row(Place(part, at), text), f"{part}\n{at}") for part, at, text in found if text is not None]
+            rows = [(Row(RowKey(part, at), text), f"{part}\n{at}") for part, at, text in found if text is not None]
             return Scanned(rows, len(found), "\n".join(found[-1][:2]) if len(found) == limit else "")
 
         return await self._do(read)

@@ -6,8 +6,8 @@ Used by `journal.py`.
 from collections.abc import Sequence
 from functools import cache
 
-from tenure.adapters.sqlite.many import pieces, placeholders
-from tenure.adapters.sqlite.transaction import Transaction, View
+from tenure.adapters.sqlite.placeholders import pieces, placeholders
+from tenure.adapters.sqlite.transaction import ReadView, WriteTransaction
 from tenure.tally import HOUR, KEPT_SECONDS, Tally
 
 _READ = """
@@ -22,19 +22,19 @@ DELETE FROM tally WHERE (step, bucket, nonce, number) IN (
 """
 
 
-def keep(tx: Transaction, batch: Sequence[Tally]) -> None:
+def keep(tx: WriteTransaction, batch: Sequence[Tally]) -> None:
     """Store rows; one with the same key is replaced, the last one of a batch wins."""
     rows = {(one.step, one.bucket, one.nonce, one.number): one.data for one in batch}
     for piece in pieces(list(rows.items())):
         tx.db.execute(_replace(len(piece)), [value for key, data in piece for value in (*key, data)])
 
 
-def read(view: View, step: int, since: float, until: float) -> list[Tally]:
+def read(view: ReadView, step: int, since: float, until: float) -> list[Tally]:
     """Rows of one step, in the order of bucket, nonce and number."""
     return [Tally(*row) for row in view.db.execute(_READ, (step, since, until)).fetchall()]
 
 
-def prune(tx: Transaction, older_than_seconds: float) -> bool:
+def prune(tx: WriteTransaction, older_than_seconds: float) -> bool:
     """Forget some old rows. True: there may be more."""
     is_more = False
     for step, kept in {**KEPT_SECONDS, HOUR: older_than_seconds}.items():

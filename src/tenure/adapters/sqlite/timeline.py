@@ -13,7 +13,8 @@ from typing import Any
 from tenure.clock import Clock
 
 _MICROS = 1_000_000
-#: So many fences are passed over at each boot: more than calls of lease between two commits that wait for the disk.
+#: This many fences are passed over at each boot: more than there are calls of lease between two commits that wait for
+#: the disk.
 _LEAP = 1 << 20
 
 
@@ -27,7 +28,7 @@ def seconds(micros: int) -> float:
     return micros / _MICROS
 
 
-class Timeline:
+class StoreClock:
     """The store's time, once `settle` has read or written its offset."""
 
     def __init__(self, clock: Clock) -> None:
@@ -69,7 +70,7 @@ class Timeline:
             "INSERT OR REPLACE INTO meta (name, value) VALUES (?, ?)",
             [("boot", self.clock.boot_id()), ("offset", self._offset), ("seen", now)],
         )
-        # What was lent just before a power cut may not have reached the disk, but its fence was out in the world.
+        # A lease made just before a power cut may not have reached the disk, but its holder has the fence.
         db.execute(
             f"INSERT INTO loan (fence, owner, request, seconds) SELECT max(fence) + {_LEAP}, '', '', 0 FROM loan"
         )

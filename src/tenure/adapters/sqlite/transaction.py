@@ -14,8 +14,8 @@ VALUES (max(?, (SELECT max(fence) FROM loan) + 1), ?, ?, ?, ?, ?)
 """
 
 
-class View:
-    """What a reading act gets: all statements see one snapshot, at one moment."""
+class ReadView:
+    """One read: all its statements see one snapshot, at one moment."""
 
     __slots__ = ("db", "now", "wall")
 
@@ -26,15 +26,15 @@ class View:
         self.wall = wall
 
 
-class Transaction(View):
-    """What a writing act gets: the write lock is held until the act, and those beside it, are committed."""
+class WriteTransaction(ReadView):
+    """One write: it holds the write lock until its batch is committed."""
 
     __slots__ = ("stalls", "stirred")
 
     def __init__(self, db: sqlite3.Connection, now: int, wall: float, stalls: Sequence[tuple[int, int]] = ()) -> None:
         """`now` must have been read after the lock was taken."""
         super().__init__(db, now, wall)
-        #: Spans of store time in which nobody could write, as far as this process knows (`stall.py`).
+        #: Spans of store time in which no process could write, as far as this one knows (`stall.py`).
         self.stalls = stalls
         #: Queues in which something became leasable, or will at a known time.
         self.stirred: set[str] = set()

@@ -9,13 +9,13 @@ from functools import cache
 
 import msgspec
 
-from tenure.adapters.sqlite import note
-from tenure.adapters.sqlite.many import pieces, placeholders
-from tenure.adapters.sqlite.receipt import Held
-from tenure.adapters.sqlite.release import free_keys, release_claims
+from tenure.adapters.sqlite import message_notes
+from tenure.adapters.sqlite.claim_release import free_keys, release_claims
+from tenure.adapters.sqlite.placeholders import pieces, placeholders
+from tenure.adapters.sqlite.receipt import LeasedRow
 from tenure.adapters.sqlite.states import DEAD, DELAYED, LASTING, NOTED, READY
 from tenure.adapters.sqlite.timeline import micros
-from tenure.adapters.sqlite.transaction import Transaction
+from tenure.adapters.sqlite.transaction import WriteTransaction
 from tenure.record import Ending
 from tenure.verdict import Reason
 
@@ -25,10 +25,10 @@ _encode = msgspec.json.Encoder().encode
 class Move(msgspec.Struct):
     """One message that goes back to its queue, or to the dead letters."""
 
-    held: Held
+    held: LeasedRow
     is_dead: bool = False
     delay_seconds: float = 0.0
-    #: What is added to each counter.
+    #: The increase of each counter.
     attempts: int = 0
     crashes: int = 0
     lost: int = 0
@@ -37,18 +37,18 @@ class Move(msgspec.Struct):
     endings: tuple[Ending, ...] = ()
 
 
-def move(tx: Transaction, moves: Sequence[Move]) -> None:
+def move(tx: WriteTransaction, moves: Sequence[Move]) -> None:
     """Carry out all moves. None of the messages may be there twice."""
     for piece in pieces(moves):
         tx.db.execute(_update(len(piece)), [value for one in piece for value in _values(tx, one)])
-    note.remember(tx, [(one.held.seq, one.endings) for one in moves if one.endings])
+    message_notes.remember(tx, [(one.held.seq, one.endings) for one in moves if one.endings])
     # Others may run what went back; what is dead leaves its key to others.
     release_claims(tx, [one.held.id for one in moves if not one.is_dead])
     free_keys(tx, [one.held.id for one in moves if one.is_dead])
     tx.stirred.update(one.held.queue for one in moves if not one.is_dead)
 
 
-def _values(tx: Transaction, one: Move) -> tuple[object, ...]:
+def _values(tx: WriteTransaction, one: Move) -> tuple[object, ...]:
     delayed = one.delay_seconds > 0 and not one.is_dead
     return (
         one.held.seq,

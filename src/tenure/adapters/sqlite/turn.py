@@ -10,5 +10,5 @@ WHERE token = excluded.token OR until NOT BETWEEN ?3 + 1 AND ?3 + ?4
 
 
 def take(db: sqlite3.Connection, name: str, token: str, now: int, length: int) -> bool:
-    """Take or renew the turn for `length` microseconds. False: somebody else has it. Call inside a transaction."""
+    """Take or renew the turn for `length` microseconds. False: another process has it. Call inside a transaction."""
     return db.execute(_TAKE, (name, token, now, length)).rowcount > 0

@@ -1,4 +1,4 @@
-"""Uniqueness: while a message waits, it stands for others with the same `unique` that expire no later.
+"""Uniqueness: while a message waits, no second one with the same `unique` is stored, unless it expires later.
 
 `message_unique` is the index of nothing but such messages that are ready or delayed, so the file itself keeps it
 in step with every lease and every return. A send looks here under the write lock, so of two at once one waits
@@ -9,9 +9,9 @@ from collections.abc import Sequence
 from functools import cache
 from math import inf
 
-from tenure.adapters.sqlite.many import pieces, placeholders
+from tenure.adapters.sqlite.placeholders import pieces, placeholders
 from tenure.adapters.sqlite.states import DELAYED, READY
-from tenure.adapters.sqlite.transaction import Transaction
+from tenure.adapters.sqlite.transaction import WriteTransaction
 from tenure.message import Message
 
 #: Queue, task and `unique` of a message.
@@ -20,10 +20,10 @@ Scope = tuple[str, str, str | None]
 _Wanted = tuple[Scope, float, float]
 
 
-class Waiting:
-    """What waits, as far as one batch needs to know: what the file holds, and what the batch itself adds."""
+class WaitingRow:
+    """Waiting messages with `unique`, as far as one batch needs them: those in the file and those it adds."""
 
-    def __init__(self, tx: Transaction, asked: Sequence[tuple[Message, float]]) -> None:
+    def __init__(self, tx: WriteTransaction, asked: Sequence[tuple[Message, float]]) -> None:
         """Look for what waits and was sent at `since` or later, for each message."""
         self._stored: dict[_Wanted, str] = {}
         #: Id, time of sending and of expiry, in the order of the batch.
@@ -36,12 +36,12 @@ class Waiting:
                     self._stored[piece[place]] = id
 
     def add(self, message: Message, sent_at: float) -> None:
-        """One more of the batch that will be stored."""
+        """Add a message of the batch that will be stored."""
         if message.unique is not None:
             self._added.setdefault(_scope(message), []).append((message.id, sent_at, _until(message)))
 
     def stand_in(self, message: Message, since: float) -> str | None:
-        """The one that came first of those that stand for `message`. None: it may come in."""
+        """The first waiting message that makes `message` a duplicate. None: it may come in."""
         if message.unique is None:
             return None
         wanted = scope, _, until = _wanted(message, since)
@@ -61,7 +61,7 @@ def _wanted(message: Message, since: float) -> _Wanted:
 
 
 def _until(message: Message) -> float:
-    """When it expires. Infinite: never, and only what never does may stand for it."""
+    """Return when a message expires. Infinity: never; then only one that never expires makes it a duplicate."""
     return inf if message.expires_at is None else message.expires_at
 
 

@@ -1,10 +1,10 @@
-"""Waking those who wait for messages or events, in this process and in others.
+"""Wakes callers that wait for messages or events, in this process and in others.
 
-Each event loop that waits has a named pipe in the folder `<database>-workers`. Whoever commits something that
-can be leased now or later writes to every pipe there, one byte for each queue, so that an idle worker sleeps
-in the kernel and is up within a millisecond. A byte that gets lost costs at most a second: everybody looks
-again by then (`Store.wait`). The pipes of those who wait for events of the journal lie in a folder of their own: events
-are many, and must not stir idle workers.
+Each event loop that waits has a named pipe in the folder `<database>-workers`. A process that commits a message writes
+to every pipe there, one byte for each queue, so that an idle worker sleeps in the kernel and wakes within a
+millisecond. A lost byte costs at most a second: every waiter looks again by then (`SqliteStore.wait`). The pipes of
+readers that wait for events of the journal are in a folder of their own: events are many, and must not wake idle
+workers.
 
 Where the file system knows no named pipes, `listen` says so, and waiting falls back to looking often.
 """
@@ -26,17 +26,17 @@ from tenure.rules.queue_pattern import has_pattern
 JOURNAL = "\0journal"
 
 _SUFFIX = ".wake"
-#: Whoever serves queues by a pattern is woken for every queue.
+#: A worker that serves queues by a pattern is woken for every queue.
 _ALL_MARKS = bytes(range(256))
 
 
 class Wakes:
-    """Both kinds of waiters, as the writer sees them."""
+    """Waiters of this process and of others, as the writer wakes them."""
 
     def __init__(self, folder: Path) -> None:
         """`folder` is made when it is first needed."""
         self.messages = Wake(folder)
-        # Most often nobody waits for events. Then this folder is not there, and telling them costs next to nothing.
+        # Most often no reader waits for events. Then this folder does not exist, and waking costs next to nothing.
         self.events = Wake(folder / "events")
 
     def rouse(self, stirred: set[str]) -> None:
@@ -55,7 +55,7 @@ class Wakes:
         self.events.close()
 
     def abandon(self) -> None:
-        """In a forked child: close our ends."""
+        """Close this process' ends of the pipes, in a forked child."""
         self.messages.abandon()
         self.events.abandon()
 
@@ -97,7 +97,7 @@ class Wake:
         return True
 
     def _make_pipe(self) -> tuple[str, int]:
-        """Visible under its name only once it is open: a pipe that nobody reads is taken for a dead one's."""
+        """Visible under its name only once it is open: a pipe without a reader counts as one of a dead process."""
         self._folder.mkdir(parents=True, exist_ok=True)
         name = os.urandom(8).hex()
         draft, final = self._folder / f"{name}.tmp", self._folder / f"{name}{_SUFFIX}"
@@ -138,7 +138,7 @@ class Wake:
         try:
             names = {name for name in os.listdir(self._folder) if name.endswith(_SUFFIX)}  # noqa: PTH208 - hot
         except OSError:
-            return  # no folder, or no descriptor left: whoever waits looks again within a second anyway
+            return  # no folder, or no descriptor left: waiters look again within a second anyway
         with self._lock:
             names.difference_update(name for name, _ in self._pipes.values())
         for name in self._outside.keys() - names:
@@ -161,7 +161,7 @@ class Wake:
             os.close(descriptor)
 
     def abandon(self) -> None:
-        """In a forked child: close our ends, so that we do not keep the pipes of a dead parent alive."""
+        """Close our ends in a forked child, so that we do not keep the pipes of a dead parent alive."""
         self._lock = threading.Lock()
         self._waiters.clear()
         for loop, (_, descriptor) in self._pipes.items():
@@ -183,7 +183,7 @@ class Wake:
                 waiter.set_result(None)
 
     def _hear(self, loop: asyncio.AbstractEventLoop, descriptor: int) -> None:
-        """Somebody outside wrote to the pipe of `loop`. Runs in `loop`."""
+        """Another process wrote to the pipe of `loop`. Runs in `loop`."""
         with contextlib.suppress(BlockingIOError):
             self._rouse(loop, bytes(set(os.read(descriptor, 65536))))
 
@@ -197,7 +197,7 @@ class Wake:
         except BlockingIOError:
             return  # It is full of bytes already: it will wake.
         except OSError as error:
-            # Nobody reads it: its process is dead.
+            # It has no reader: its process is dead.
             if name in self._outside:
                 os.close(self._outside.pop(name))
             if error.errno in (errno.ENXIO, errno.EPIPE):
@@ -206,17 +206,17 @@ class Wake:
 
 
 def _unhook(loop: asyncio.AbstractEventLoop, descriptor: int) -> None:
-    """Only the loop itself may stop looking at a descriptor, and only then may it be closed."""
+    """Stop watching a descriptor, then close it. Only the loop itself may do so."""
     loop.remove_reader(descriptor)
     os.close(descriptor)
 
 
 @lru_cache(maxsize=64)
 def _wanted_marks(queues: tuple[str, ...]) -> bytes:
-    """What to be woken by. A worker waits for the same queues again and again."""
+    """Return the marks to wait for, cached: a worker waits for the same queues again and again."""
     return _ALL_MARKS if has_pattern(queues) else _marks(queues)
 
 
 def _marks(queues: Iterable[str]) -> bytes:
-    """One byte for each queue. Two queues may share one: then somebody looks once in vain."""
+    """Hash each queue to one byte. If two queues share one, a worker looks once in vain."""
     return bytes({zlib.crc32(queue.encode()) & 0xFF for queue in queues})

@@ -2,8 +2,8 @@
 
 It takes whatever calls have gathered and commits them together (group commit), so that many small calls share
 one flush to the disk; and calls that are worth nothing after a power cut do not wait for the disk at all. Each
-call stands or falls alone, except where the file itself is in trouble: then none of them happened, and all are
-told so.
+call stands or falls alone, except where the file itself is in trouble: then none of them happened, and all get the
+error.
 
 Gets jobs from `store.py`; the acts themselves are in `sending.py`, `lending.py` and their neighbours. After a
 commit it wakes those who wait for messages (`wake.py`).
@@ -19,12 +19,12 @@ from queue import Empty, SimpleQueue
 from tenure.adapters.sqlite import faults
 from tenure.adapters.sqlite.checkpoint import Checkpointer
 from tenure.adapters.sqlite.forking import GATE, Plug
-from tenure.adapters.sqlite.job import UNSURE, Job, deliver
+from tenure.adapters.sqlite.job import UNSURE, WriteJob, deliver
 from tenure.adapters.sqlite.opened_file import OpenedFile
-from tenure.adapters.sqlite.options import Options
+from tenure.adapters.sqlite.options import SqliteOptions
 from tenure.adapters.sqlite.stall import Stalls
-from tenure.adapters.sqlite.timeline import Timeline
-from tenure.adapters.sqlite.transaction import Transaction, View
+from tenure.adapters.sqlite.timeline import StoreClock
+from tenure.adapters.sqlite.transaction import ReadView, WriteTransaction
 from tenure.adapters.sqlite.wake import Wakes
 from tenure.errors import BrokerUnavailable, StoreReplaced
 
@@ -32,7 +32,7 @@ logger = logging.getLogger("tenure.sqlite")
 
 #: Most jobs in one transaction: bounds how long other processes wait for the lock.
 _TOGETHER = 64
-#: Most jobs that gather while somebody else holds the lock.
+#: Most jobs that gather while another process holds the lock.
 _TOGETHER_WHEN_LOCKED = 1024
 #: Between two tries to take a lock that another process holds: this share of what was waited already, within
 #: bounds. So a lock that is passed around quickly is caught quickly, and a lock that stays costs nothing.
@@ -47,8 +47,8 @@ class Writer:
     def __init__(
         self,
         plug: Plug,
-        options: Options,
-        timeline: Timeline,
+        options: SqliteOptions,
+        timeline: StoreClock,
         wake: Wakes,
         file: OpenedFile,
     ) -> None:
@@ -60,12 +60,12 @@ class Writer:
         self._busy_seconds = options.busy_seconds
         #: How a commit of what must not get lost waits for the disk.
         self._full = options.synchronous
-        #: The connection that was told last how to wait, and how.
+        #: The connection whose way to wait was set last, and that way.
         self._told: tuple[sqlite3.Connection | None, str] = (None, "")
         self._timeline = timeline
         self._wake = wake
         self._stalls = Stalls()
-        self._queue: SimpleQueue[Job | None] = SimpleQueue()
+        self._queue: SimpleQueue[WriteJob | None] = SimpleQueue()
         self._lock = threading.Lock()
         self._outstanding = 0
         self._closing = threading.Event()
@@ -74,7 +74,7 @@ class Writer:
         self._thread = threading.Thread(target=self._run, name="tenure-sqlite-writer", daemon=True)
         self._thread.start()
 
-    def put(self, job: Job) -> None:
+    def put(self, job: WriteJob) -> None:
         """Have a job done, after those put before it."""
         with self._lock:
             if self._closing.is_set():
@@ -86,7 +86,7 @@ class Writer:
         """Have the `-wal` copied, if it has grown too large by what other processes wrote."""
         if self.checkpointer.is_due():
             with contextlib.suppress(BrokerUnavailable):  # closed in the meantime
-                self.put(Job(lambda _: None, peek=lambda _: None))
+                self.put(WriteJob(lambda _: None, peek=lambda _: None))
 
     def busy(self) -> bool:
         """Whether a job is queued or running, or its answer is not yet handed over."""
@@ -114,9 +114,9 @@ class Writer:
             with self._lock:
                 self._outstanding -= len(jobs)
 
-    def _gather(self, limit: int) -> list[Job]:
-        """Whatever else is waiting."""
-        jobs: list[Job] = []
+    def _gather(self, limit: int) -> list[WriteJob]:
+        """Take all other waiting jobs."""
+        jobs: list[WriteJob] = []
         try:
             while len(jobs) < limit and not self._ended:
                 job = self._queue.get_nowait()
@@ -128,12 +128,12 @@ class Writer:
             pass
         return jobs
 
-    def _serve(self, jobs: list[Job]) -> None:
+    def _serve(self, jobs: list[WriteJob]) -> None:
         """Answer every job of this round, by value or by error."""
         with GATE:
             stirred = self._carry_out(jobs)
-        # Those who wait in this process are told first: whoever begins to wait after its own call has returned
-        # must not be woken by that very call.
+        # Wake the waiters of this process first: one that begins to wait after its own call has returned must not be
+        # woken by that very call.
         self._tell(self._wake.rouse, stirred)
         deliver(jobs)
         self._tell(self._wake.tell_others, stirred)
@@ -145,19 +145,19 @@ class Writer:
         try:
             self.checkpointer.run(self._db)
         except StoreReplaced as error:
-            logger.debug("no checkpoint: %s", error)  # the next call is told
+            logger.debug("could not copy the -wal to the database: %s", error)  # the next call gets the error
         except Exception:
-            logger.exception("the -wal could not be copied to the database; it is tried again")
+            logger.exception("could not copy the -wal to the database; trying again")
 
-    def _carry_out(self, jobs: list[Job]) -> set[str]:
-        """Give every job its value or its error. What they stirred up."""
+    def _carry_out(self, jobs: list[WriteJob]) -> set[str]:
+        """Give every job its value or its error. Returns whom to wake."""
         try:
             self._file.check_sometimes()
             wanted = [job for job in jobs if not job.is_unwanted]
             unsure = self._peek(wanted)
             if unsure and (locked := self._begin(unsure, jobs)):
                 return self._commit_together(locked)
-        except BaseException as error:  # noqa: BLE001 - it is handed to whoever waits; the thread must live
+        except BaseException as error:  # noqa: BLE001 - the waiting caller gets it; the thread must live
             with contextlib.suppress(sqlite3.Error):
                 self._undo()
             told = self._in_our_words(error)
@@ -174,7 +174,7 @@ class Writer:
         except Exception:
             logger.exception("those who wait for messages could not be woken; they look again within a second")
 
-    def _peek(self, jobs: list[Job]) -> list[Job]:
+    def _peek(self, jobs: list[WriteJob]) -> list[WriteJob]:
         """Answer what needs no write lock. Those that remain do.
 
         Only when all of them might be answered: with the lock taken anyway, a look beforehand is waste.
@@ -182,7 +182,7 @@ class Writer:
         if any(job.peek is None for job in jobs):
             return jobs
         try:
-            view = View(self._db, self._timeline.now(), self._timeline.clock.wall())
+            view = ReadView(self._db, self._timeline.now(), self._timeline.clock.wall())
             for job in jobs:
                 job.value = job.peek(view) if job.peek is not None else UNSURE
         except sqlite3.OperationalError as error:
@@ -192,12 +192,13 @@ class Writer:
             return jobs
         return [job for job in jobs if job.value is UNSURE]
 
-    def _begin(self, jobs: list[Job], everybody: list[Job]) -> list[Job]:
+    def _begin(self, jobs: list[WriteJob], everybody: list[WriteJob]) -> list[WriteJob]:
         """Take the write lock. Jobs that waited too long for it fail, unexecuted; the others are returned.
 
         Those that come in the meantime wait with the rest, and are added to `everybody`.
         """
         while jobs:
+            tried = self._timeline.now()
             try:
                 self._set_synchronous(jobs)
                 self._db.execute("BEGIN IMMEDIATE")
@@ -205,8 +206,10 @@ class Writer:
                 if not faults.is_busy(error):
                     raise
             else:
+                # The lock may be ours for long already: a handler that keeps the GIL lets this thread not go on.
+                self._stalls.begin(tried)
                 return jobs
-            self._stalls.begin(self._timeline.now())
+            self._stalls.begin(tried)
             step = min(max(jobs[0].waited * _STEP_SHARE, _SHORTEST_STEP_SECONDS), _LONGEST_STEP_SECONDS)
             # Waits for `step`, or not at all once the store is being closed. A fork need not wait for others' locks.
             with GATE.aside():
@@ -220,7 +223,7 @@ class Writer:
             jobs = [job for job in jobs if job.error is None] + more
         return jobs
 
-    def _set_synchronous(self, jobs: list[Job]) -> None:
+    def _set_synchronous(self, jobs: list[WriteJob]) -> None:
         """Leases and beats need not wait for the disk: after a power cut their holders are gone as well.
 
         The next commit that does wait takes them to the disk too, in their order.
@@ -231,10 +234,10 @@ class Writer:
             db.execute(f"PRAGMA synchronous = {wanted}")
             self._told = (db, wanted)
 
-    def _commit_together(self, jobs: list[Job]) -> set[str]:
-        """Run the jobs and commit. What they stirred up."""
+    def _commit_together(self, jobs: list[WriteJob]) -> set[str]:
+        """Run the jobs and commit. Returns whom to wake."""
         now = self._timeline.now()
-        transaction = Transaction(self._db, now, self._timeline.clock.wall(), self._stalls.until(now))
+        transaction = WriteTransaction(self._db, now, self._timeline.clock.wall(), self._stalls.until(now))
         try:
             if len(jobs) == 1:
                 done = self._run_single(jobs[0], transaction)
@@ -245,7 +248,7 @@ class Writer:
             return set()
         if not done:
             self._undo()
-            self._stalls.end(now, self._timeline.now())
+            self._stalls.end(self._timeline.now())
             return set()
         must_last = not all(job.is_light for job in jobs)
         if must_last:
@@ -255,13 +258,13 @@ class Writer:
         except sqlite3.Error as error:
             self._fail(jobs, error, at_commit=True)
             return set()
-        self._stalls.end(now, self._timeline.now())
+        self._stalls.end(self._timeline.now())
         if must_last:
             # After the commit and before the answers: what is answered is in the file that the path names.
             self._file.check_commit()
         return transaction.stirred
 
-    def _run_single(self, job: Job, transaction: Transaction) -> bool:
+    def _run_single(self, job: WriteJob, transaction: WriteTransaction) -> bool:
         """Alone, a job needs no savepoint: if it fails, the transaction is undone."""
         try:
             job.value = job.act(transaction)
@@ -272,7 +275,7 @@ class Writer:
             return False
         return True
 
-    def _run_beside_others(self, job: Job, transaction: Transaction) -> bool:
+    def _run_beside_others(self, job: WriteJob, transaction: WriteTransaction) -> bool:
         """Among others, what a failed job did is undone alone."""
         self._db.execute("SAVEPOINT job")
         stirred = set(transaction.stirred)
@@ -290,8 +293,8 @@ class Writer:
     def _in_our_words(self, error: BaseException) -> BaseException:
         return faults.translate(error, self._path) if isinstance(error, sqlite3.Error) else error
 
-    def _fail(self, jobs: list[Job], error: sqlite3.Error, *, at_commit: bool = False) -> None:
-        """Nothing of this transaction happened: tell everybody who took part, also those that went well."""
+    def _fail(self, jobs: list[WriteJob], error: sqlite3.Error, *, at_commit: bool = False) -> None:
+        """The transaction failed: raise that for all jobs in it, also for those that went well."""
         self._undo()
         self._stalls.begin(self._timeline.now())
         for job in jobs:

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 from tenure.audit.clients import client_of
 from tenure.audit.module import Module
-from tenure.audit.queue_calls import Kind, queue_calls
+from tenure.audit.queue_calls import CallKind, queue_calls
 from tenure.audit.rule import Hit
 from tenure.audit.tree import Function, calls_in, walk_body
 
@@ -22,12 +22,12 @@ _BLOCKING = {
     *(f"subprocess.{name}" for name in ("run", "call", "check_call", "check_output", "getoutput", "getstatusoutput")),
     *(f"{module}.{verb}" for module in ("requests", "httpx") for verb in _VERBS),
 }
-#: They ask nobody.
+#: They wait for nothing.
 _LOCAL = {"generate_presigned_url", "generate_presigned_post", "get_paginator", "get_waiter", "can_paginate", "close"}
 
 
 def blocking_calls(module: Module) -> Iterator[Hit]:
-    """TQ501."""
+    """Yield the findings of TQ501."""
     seen: set[ast.AST] = set()
     for handler in _handlers(module):
         for call in calls_in(handler):
@@ -39,7 +39,7 @@ def blocking_calls(module: Module) -> Iterator[Hit]:
 
 def _handlers(module: Module) -> list[ast.AsyncFunctionDef]:
     """Async functions on a message's way, from those that call a queue down to what they call."""
-    settling = [call for call in queue_calls(module) if call.kind is not Kind.SEND]
+    settling = [call for call in queue_calls(module) if call.kind is not CallKind.SEND]
     ahead: list[Function] = [one for call in settling if (one := module.function_of(call.node)) is not None]
     ahead += [one for one in module.functions if module.imports_any("tenure") and _is_task(one)]
     found: dict[Function, None] = {}
@@ -57,7 +57,7 @@ def _is_task(function: Function) -> bool:
 
 
 def _reached(module: Module, function: Function) -> list[Function]:
-    """What it calls, or hands on by its name to be called."""
+    """Return the functions that it calls, or passes on by name to be called."""
     calls = calls_in(function)
     called = {local for call in calls if (local := module.local_function(call)) is not None}
     names = {one.id for call in calls for one in call.args if isinstance(one, ast.Name)}
@@ -66,7 +66,7 @@ def _reached(module: Module, function: Function) -> list[Function]:
 
 
 def _blocks(module: Module, call: ast.Call) -> str | None:
-    """What blocks, by name; None: not sure."""
+    """Name the call that blocks. None: it is not certain that one does."""
     if isinstance(module.parents.get(call), ast.Await):
         return None
     full = module.full(call.func) or ""

@@ -30,7 +30,7 @@ class _Access(NamedTuple):
 
 
 def rewritten_logs(module: Module) -> Iterator[Hit]:
-    """TQ401."""
+    """Yield the findings of TQ401."""
     told: set[ast.AST] = set()
     if not any(_write(module, call) is not None for call in module.calls):
         return
@@ -48,7 +48,7 @@ def rewritten_logs(module: Module) -> Iterator[Hit]:
 
 
 def _of_helpers(module: Module, calls: list[ast.Call]) -> list[ast.Call]:
-    """What the functions of this file that are called call themselves: `_load`, `_save`."""
+    """Return the calls inside functions of this file that are called, such as `_load` and `_save`."""
     inside = {local for call in calls if (local := module.local_function(call)) is not None}
     return [call for local in sorted(inside, key=lambda one: one.lineno) for call in calls_in(local)]
 

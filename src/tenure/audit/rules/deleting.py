@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 
 from tenure.audit.module import Module
-from tenure.audit.queue_calls import POPS, Kind, QueueCall, queue_calls
+from tenure.audit.queue_calls import POPS, CallKind, QueueCall, queue_calls
 from tenure.audit.rule import Hit
 from tenure.audit.trace import Happening, Trace, What, borrowing, traces
 from tenure.audit.tree import Function, last_name
@@ -18,7 +18,7 @@ _ENDINGS = ("delete", "xack", "settle", "complete", "remove", "finish", "purge")
 
 def never_deleted(module: Module) -> Iterator[Hit]:
     """TQ201: only where everything that could delete is in this file."""
-    if any(call.kind is Kind.DELETE for call in queue_calls(module)) or any(map(_may_delete, module.calls)):
+    if any(call.kind is CallKind.DELETE for call in queue_calls(module)) or any(map(_may_delete, module.calls)):
         return
     told: set[ast.Call] = set()
     own = ((one, [step.call for step in one.of(What.RECEIVE) if step.call is not None]) for one in traces(module))
@@ -45,7 +45,7 @@ def _may_delete(call: ast.Call) -> bool:
 
 
 def too_early(module: Module) -> Iterator[Hit]:
-    """TQ202 and TQ203."""
+    """Yield the findings of TQ202 and TQ203."""
     for trace in traces(module):
         yield from _in_finally(trace)
         yield from _before_work(trace)
@@ -75,7 +75,7 @@ def _asks_nothing_at_its_exit(function: Function | ast.Module) -> bool:
 
 def _before_work(trace: Trace) -> Iterator[Hit]:
     if not trace.of(What.RECEIVE) and _ENDS.search(getattr(trace.function, "name", "").lower()):
-        return  # called when the work is done: what follows the delete tells others
+        return  # called when the work is done: what follows the delete informs others
     ordered = trace.of(What.RECEIVE, What.WORK, What.STARTED, What.DELETE)
     for place, step in enumerate(ordered):
         if step.what in (What.WORK, What.STARTED):
@@ -104,7 +104,7 @@ def _leaves(statement: ast.AST, part: str) -> bool:
 
 
 def popped(module: Module) -> Iterator[Hit]:
-    """TQ207."""
+    """Yield the findings of TQ207."""
     for trace in traces(module):
         work = trace.of(What.WORK)
         for step in trace.of(What.RECEIVE):
@@ -115,9 +115,9 @@ def popped(module: Module) -> Iterator[Hit]:
 
 
 def unread_batches(module: Module) -> Iterator[Hit]:
-    """TQ205."""
+    """Yield the findings of TQ205."""
     for call in queue_calls(module):
-        if call.kind is not Kind.DELETE or call.vendor != "sqs":
+        if call.kind is not CallKind.DELETE or call.vendor != "sqs":
             continue
         if call.verb not in ("delete_message_batch", "delete_messages"):
             continue

@@ -7,7 +7,7 @@
     delete(message)
 
 Also where it is put into the list that a batch delete gets. Only where nothing else was done with the message, and the
-`except` does nothing but tell: one that keeps a flag, sends the message elsewhere, or leaves, has decided something.
+`except` only logs or counts: one that keeps a flag, sends the message elsewhere, or leaves, has decided something.
 """
 
 import ast
@@ -24,7 +24,7 @@ _TELLS = ("print", "log")
 
 
 def forgiven_errors(module: Module) -> Iterator[Hit]:
-    """TQ206."""
+    """Yield the findings of TQ206."""
     for trace in traces(module):
         for end in [*trace.of(What.DELETE), *_listed(trace)]:
             work = _work_before(trace, end)
@@ -36,7 +36,7 @@ def forgiven_errors(module: Module) -> Iterator[Hit]:
 
 
 def _listed(trace: Trace) -> list[Happening]:
-    """What is put into a list of which a batch delete takes everything."""
+    """Return the entries of a list that a batch delete takes as a whole."""
     batches = [step.call.words.get("Entries") for step in trace.of(What.DELETE) if step.call is not None]
     names = {one.id for one in batches if isinstance(one, ast.Name)}
     return [step for step in trace.of(What.KEPT) if _list_of(step.node) in names]

@@ -18,22 +18,25 @@ from tenure.audit.leases import (
     written,
 )
 from tenure.audit.module import Module
-from tenure.audit.queue_calls import Kind, QueueCall, queue_calls
+from tenure.audit.queue_calls import CallKind, QueueCall, queue_calls
 from tenure.audit.rule import Hit
 from tenure.audit.trace import Happening, Trace, What, traces
 from tenure.timing.margin import FLOOR_SECONDS
 
 
 def _receives(module: Module) -> Iterator[QueueCall]:
-    """Those that lend messages for a time: a stream of Redis has no such time, a peek wants none."""
+    """Return the receives that lease messages for a time.
+
+    Streams of Redis have no such time, and a peek leases nothing.
+    """
     for call in queue_calls(module):
         is_peek = call.timeout is not None and module.seconds(call.timeout) == 0
-        if call.kind is Kind.RECEIVE and call.vendor != "redis" and not is_peek:
+        if call.kind is CallKind.RECEIVE and call.vendor != "redis" and not is_peek:
             yield call
 
 
 def hard_coded(module: Module) -> Iterator[Hit]:
-    """TQ101."""
+    """Yield the findings of TQ101."""
     for call in _receives(module):
         seconds = module.seconds(call.timeout)
         if call.timeout is None or seconds is None:
@@ -51,7 +54,7 @@ def _said(call: QueueCall, seconds: float) -> str:
 
 
 def without_timeout(module: Module) -> Iterator[Hit]:
-    """TQ102."""
+    """Yield the findings of TQ102."""
     used = {step.node for trace in traces(module) if _uses(trace) for step in trace.of(What.RECEIVE)}
     for call in _receives(module):
         # A file that sets the queue's own timeout has decided.
@@ -59,8 +62,12 @@ def without_timeout(module: Module) -> Iterator[Hit]:
             call.is_open or has_heartbeat(module) or (call.vendor == "sqs" and module.says("VisibilityTimeout"))
         )
         if call.timeout is None and call.node in used and not is_decided:
-            default = "the queue's own timeout, 30 s unless it was made otherwise" if call.vendor == "sqs" else "30 s"
-            yield Hit("TQ102", call.node, f"{call.name} says no timeout, and gets {default}")
+            default = (
+                "the queue's own timeout, 30 s unless the queue was made with another"
+                if call.vendor == "sqs"
+                else "30 s"
+            )
+            yield Hit("TQ102", call.node, f"{call.name} sets no timeout, and gets {default}")
 
 
 def _uses(trace: Trace) -> bool:
@@ -69,11 +76,11 @@ def _uses(trace: Trace) -> bool:
 
 
 def batches(module: Module) -> Iterator[Hit]:
-    """TQ103."""
+    """Yield the findings of TQ103."""
     if has_heartbeat(module):
         return
     for trace in traces(module):
-        if trace.of(What.EXTEND):  # each message's lease is set anew when its turn comes
+        if trace.of(What.EXTEND):  # each message's lease is set again when its turn comes
             continue
         for step in trace.of(What.RECEIVE):
             call = step.call

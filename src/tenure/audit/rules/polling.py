@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from functools import lru_cache
 
 from tenure.audit.module import Module
-from tenure.audit.queue_calls import POPS, Kind, QueueCall, queue_calls
+from tenure.audit.queue_calls import POPS, CallKind, QueueCall, queue_calls
 from tenure.audit.rule import Hit
 from tenure.audit.tree import Function, calls_here, calls_in, last_name, walk_here
 
@@ -15,9 +15,9 @@ _PAUSES = ("sleep", "wait", "pause", "backoff", "idle")
 
 
 def short_polls(module: Module) -> Iterator[Hit]:
-    """TQ601."""
+    """Yield the findings of TQ601."""
     for call in queue_calls(module):
-        if call.kind is not Kind.RECEIVE or call.is_open or call.verb in _NOT_POLLING:
+        if call.kind is not CallKind.RECEIVE or call.is_open or call.verb in _NOT_POLLING:
             continue
         loop = _loop_of(module, call)
         reason = _reason(module, call, loop) if loop is not None else ""

@@ -1,6 +1,7 @@
-"""TQ204: errors of a delete that nobody hears of.
+"""TQ204: errors of a delete that are swallowed.
 
-An error that is logged, counted, told to the caller or tried again is heard. That a message is gone already is none.
+An error that is logged, counted, raised to the caller or retried is handled. So is the error that the message is gone
+already.
 """
 
 import ast
@@ -8,7 +9,7 @@ import re
 from collections.abc import Iterator
 
 from tenure.audit.module import Module
-from tenure.audit.queue_calls import Kind, queue_calls
+from tenure.audit.queue_calls import CallKind, queue_calls
 from tenure.audit.rule import Hit
 from tenure.audit.tree import calls_here, last_name
 
@@ -29,9 +30,9 @@ _UNHEARD = {"debug"}
 
 
 def swallowed_errors(module: Module) -> Iterator[Hit]:
-    """TQ204."""
+    """Yield the findings of TQ204."""
     for call in queue_calls(module):
-        if call.kind is not Kind.DELETE:
+        if call.kind is not CallKind.DELETE:
             continue
         found = _swallower(module, call.node)
         if found is not None:
@@ -40,7 +41,7 @@ def swallowed_errors(module: Module) -> Iterator[Hit]:
 
 
 def _swallower(module: Module, node: ast.AST) -> ast.expr | ast.ExceptHandler | None:
-    """The handler that drops an error of this call; None: the error passes, or is heard."""
+    """The handler that drops an error of this call; None: the error is passed on or handled."""
     inner: ast.AST = node
     for outer in module.around(node):
         if isinstance(outer, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
@@ -73,7 +74,7 @@ def _is_broad(node: ast.expr | None) -> bool:
 
 
 def _is_silent(handler: ast.ExceptHandler) -> bool:
-    """Whether nothing in it could tell anybody."""
+    """Whether nothing in it could report the error."""
     for one in handler.body:
         is_plain = isinstance(one, ast.Pass | ast.Continue | ast.Break | ast.Expr) or (
             isinstance(one, ast.Return) and (one.value is None or _is_none(one.value))

@@ -1,4 +1,4 @@
-"""`tenure acts`: the audit log. Who did what to messages, queues and schedules, when, and through which door."""
+"""`tenure acts`: the audit log. Who did what to messages, queues and schedules, when, and from where."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
@@ -6,27 +6,28 @@ from typing import TYPE_CHECKING
 import click
 
 from tenure.app import Tenure
-from tenure.cli.completing import complete_queue
-from tenure.cli.moment import local
-from tenure.cli.output import console, count, give_way, plain_table, say_json
+from tenure.cli.completing import queues_option
 from tenure.cli.target import find, json_option, run, target_argument
+from tenure.cli.terminal.moment import local
+from tenure.cli.terminal.output import console, count, give_way, plain_table, say_json
 
 if TYPE_CHECKING:
     from rich.table import Table
 
     from tenure.client.operations.acts import ActEntry
 
-#: A terminal below this shows no door and no address.
+#: A terminal narrower than this shows neither the way nor the address.
 _WIDE = 100
 
 
 @click.command(short_help="Show who did what: the audit log.")
 @target_argument
-@click.option("--by", help="By them only: a part of a name will do.")
-@click.option("--kind", "-k", "kinds", multiple=True, metavar="KIND", help="Acts of this kind, such as purged.")
-@click.option("--queue", "-q", "queues", multiple=True, shell_complete=complete_queue,
-              help="On this queue only: a name, or a pattern such as '*-tasks'; repeat it for more.")  # fmt: skip
-@click.option("--number", "-n", type=click.IntRange(1), default=50, show_default=True, help="The last so many.")
+@click.option("--by", help="Only acts by this person; part of the name is enough.")
+@click.option("--kind", "-k", "kinds", multiple=True, metavar="KIND", help="Only acts of this kind, such as purged.")
+@queues_option("On this queue only")
+@click.option(
+    "--number", "-n", type=click.IntRange(1), default=50, show_default=True, help="Show this many of the newest."
+)
 @json_option
 def acts(
     target: str | None, by: str | None, kinds: tuple[str, ...], queues: tuple[str, ...], number: int, *, as_json: bool
@@ -46,7 +47,7 @@ def acts(
         out.print(_table(found, out.width))
     else:
         asked = by is not None or kinds or queues
-        out.print("No such act is kept." if asked else "Nobody did anything here that is kept.")
+        out.print("No act in the audit log matches." if asked else "The audit log is empty.")
 
 
 async def _read(
@@ -69,8 +70,12 @@ def _table(found: "Sequence[ActEntry]", width: int) -> "Table":
         about = str(act.data.get("schedule") or "")
         more = (act.triggered_by or "–", act.source or "here") if wide else ()
         rows.add_row(
-            local(act.at)[:19], act.by or "–", f"{act.kind} {about}".rstrip(), act.queue or "–",
-            count(act.count) if act.count or act.ids else "–", *more,
-        )  # fmt: skip
+            local(act.at)[:19],
+            act.by or "–",
+            f"{act.kind} {about}".rstrip(),
+            act.queue or "–",
+            count(act.count) if act.count or act.ids else "–",
+            *more,
+        )
     give_way(rows, width, ("who", 16), ("queue", 12), ("what", 10), ("who", 8))
     return rows

@@ -1,4 +1,4 @@
-"""`tenure audit`: source code, and where its queues lose messages, run them twice or hold them for nobody."""
+"""`tenure audit`: find code that loses messages, runs them twice or holds them without need."""
 
 import sys
 from collections.abc import Sequence
@@ -10,9 +10,9 @@ from tenure.audit import RULES, Located, Operation, Report
 from tenure.audit import audit as audit_paths
 from tenure.audit.sarif import sarif
 from tenure.cli.failing import DONE, TROUBLE
-from tenure.cli.output import WIDE, console, plain_table, plural, say_json
-from tenure.cli.plain import one_line
 from tenure.cli.target import json_option
+from tenure.cli.terminal.output import WIDE, console, plain_table, plural, say_json
+from tenure.cli.terminal.plain import one_line
 from tenure.finding import Severity
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ _NEVER = "never"
 
 
 def _rules(_ctx: click.Context, _parameter: click.Parameter, value: Sequence[str]) -> list[str]:
-    """Ids of rules, repeated or with commas; the first letters of several stand for all of them."""
+    """Ids of rules, repeated or with commas; a prefix selects all rules that begin with it."""
     words = [word.strip() for one in value for word in one.split(",") if word.strip()]
     strange = [word for word in words if not any(rule.startswith(word.upper()) for rule in RULES)]
     if strange:
@@ -36,16 +36,23 @@ def _rules(_ctx: click.Context, _parameter: click.Parameter, value: Sequence[str
 @click.command(short_help="Read source code for mistakes with queues; nothing is run.")
 @click.argument("paths", metavar="PATH...", nargs=-1, type=click.Path(exists=True))
 @click.option(
-    "--format", "shape", type=click.Choice(["table", "json", "sarif"]), default="table", show_default=True,
+    "--format",
+    "shape",
+    type=click.Choice(["table", "json", "sarif"]),
+    default="table",
+    show_default=True,
     help="What to print.",
-)  # fmt: skip
+)
 @click.option("--select", multiple=True, metavar="ID", callback=_rules, help="These rules only, as in TQ101,TQ2.")
-@click.option("--ignore", multiple=True, metavar="ID", callback=_rules, help="Not these rules.")
+@click.option("--ignore", multiple=True, metavar="ID", callback=_rules, help="Leave these rules out.")
 @click.option("--exclude", multiple=True, metavar="GLOB", help="Leave out files and folders; may be repeated.")
 @click.option(
-    "--fail-on", type=click.Choice([*(one.value for one in Severity), _NEVER]), default="warning", show_default=True,
+    "--fail-on",
+    type=click.Choice([*(one.value for one in Severity), _NEVER]),
+    default="warning",
+    show_default=True,
     help="Exit with 1 from this severity on.",
-)  # fmt: skip
+)
 @click.option("--baseline/--no-baseline", default=True, help="Also list every queue operation.")
 @json_option
 def audit(
@@ -155,10 +162,10 @@ def _print_rules(out: "Console", findings: Sequence[Located]) -> None:
     """Each rule that was met, once: what it means, and what to do."""
     from rich.text import Text
 
-    from tenure.cli.screen import Rows
+    from tenure.cli.terminal.screen import OneLineTable
 
     met = {one.finding.id for one in findings}
-    grid = Rows.grid(padding=(0, 1))
+    grid = OneLineTable.grid(padding=(0, 1))
     for rule in (rule for rule in RULES.values() if rule.id in met):
         grid.add_row(Text(rule.id, style=_STYLES[rule.severity]), Text(f"{rule.title}."))
         grid.add_row("", Text(rule.why))

@@ -9,26 +9,26 @@ from tenure.app import Tenure
 from tenure.cli.acting import Meter, in_batches, operator
 from tenure.cli.asking import announce, ask, yes_option
 from tenure.cli.failing import NotCancelled
-from tenure.cli.output import plural, say_json, say_line
 from tenure.cli.target import find, json_option, run, split_ids
+from tenure.cli.terminal.output import plural, say_json, say_line
 from tenure.client.operations.ids import find_records
+from tenure.client.operator import Cancelled
 from tenure.message import MessageState
-from tenure.operating import Cancelled
 from tenure.record import Record
 
-_RUNNING = "its worker is told within a second or so, and its result will be refused"
+_RUNNING = "its worker ends it within about a second, and its result will be refused"
 
 
-@click.command(short_help="Take messages back, also from workers that run them.")
+@click.command(short_help="Cancel messages, also running ones.")
 @click.argument("words", nargs=-1, metavar="[TARGET] ID...")
 @yes_option
 @json_option
 def cancel(words: tuple[str, ...], *, yes: bool, as_json: bool) -> None:
     """Take messages back, also from workers that run them; a record of each stays.
 
-    A message that waits will not run. One that runs is taken from its worker: the worker is told, and a late result
-    changes nothing. What it did until then is done. Dead letters are deleted with `tenure dead delete`. Asks before
-    it touches more than one; an id that nobody knows stops the whole act.
+    A message that waits will not run. One that runs is taken from its worker: its handler is cancelled, and a late
+    result changes nothing. What it did until then is done. Dead letters are deleted with `tenure dead delete`. Asks
+    before it touches more than one; an unknown id stops the whole act.
     """
     target, ids = split_ids(words)
     if not ids:
@@ -50,7 +50,7 @@ def cancel(words: tuple[str, ...], *, yes: bool, as_json: bool) -> None:
             say_line(f"{record.id}: {_told(record, answers[record.id])}")
     late = [record for record in records if answers[record.id] is None]
     if late:
-        stayed = "it had ended before and stayed as it was" if len(late) == 1 else "they had ended before and stayed so"
+        stayed = f"{'it' if len(late) == 1 else 'they'} had already ended and stayed unchanged"
         raise NotCancelled(f"{len(records) - len(late)} cancelled, {len(late)} not: {stayed}")
 
 

@@ -6,8 +6,8 @@ from pathlib import Path
 import click
 from click.shell_completion import get_completion_class
 
-from tenure.cli.output import say_json
 from tenure.cli.target import json_option
+from tenure.cli.terminal.output import say_json
 
 #: How each shell takes the script: one line that works as it stands.
 _INSTALL = {
@@ -46,5 +46,5 @@ def _script(shell: str) -> str:
 
     kind = get_completion_class(shell)
     if kind is None:
-        raise click.UsageError(f"this click knows no completion for {shell}")
+        raise click.UsageError(f"this version of click has no completion for {shell}")
     return kind(root, {}, "tenure", "_TENURE_COMPLETE").source().strip()

@@ -1,7 +1,7 @@
 """`tenure health`: one line and an exit code, for the probes of a container manager.
 
-Healthy means: the store answers, each of the queues has a worker that is alive, and somebody sweeps. Who is alive is
-judged as every worker judges it (`rules/presence.py`); one that was not heard for a while does not count.
+Healthy means: the store answers, each of the queues has a live worker, and sweeps run. Who is alive is
+judged as every worker judges it (`rules/presence.py`); one that was silent for a while does not count.
 """
 
 import asyncio
@@ -10,10 +10,10 @@ from collections.abc import Sequence
 import click
 
 from tenure.app import Tenure
-from tenure.cli.duration import DURATION, spoken
 from tenure.cli.failing import DONE, TROUBLE
-from tenure.cli.output import plural, say_json, say_line
 from tenure.cli.target import find, json_option, opened, target_argument
+from tenure.cli.terminal.duration import DURATION, spoken
+from tenure.cli.terminal.output import plural, say_json, say_line
 from tenure.client.operations.health import Health
 from tenure.errors import BrokerError
 
@@ -22,7 +22,7 @@ from tenure.errors import BrokerError
 @target_argument
 @click.option("--queue", "-q", "queues", multiple=True, help="Check this queue only; repeat it for more.")
 @click.option("--here", is_flag=True, help="Count only workers of this container or machine.")
-@click.option("--timeout", type=DURATION, default="10s", help="Unhealthy if there is no answer by then. Default: 10s.")
+@click.option("--timeout", type=DURATION, default="10s", help="How long to wait for an answer. Default: 10s.")
 @json_option
 def health(target: str | None, queues: tuple[str, ...], timeout: float, *, here: bool, as_json: bool) -> int:
     """Check that the store answers, that workers are alive, and that overdue leases are swept.

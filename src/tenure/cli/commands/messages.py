@@ -1,4 +1,4 @@
-"""`tenure messages`: what lies in the queues, message by message."""
+"""`tenure messages`: list the messages in the queues."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from tenure.cli.completing import complete_queue, complete_task
-from tenure.cli.message_table import table
-from tenure.cli.moment import DURATION_OR_MOMENT, local, moment_of
-from tenure.cli.naming import since as paused_since
-from tenure.cli.output import console, plural, say_json
-from tenure.cli.plain import one_line
+from tenure.cli.completing import complete_task, queues_option
 from tenure.cli.target import find, json_option, run, target_argument
+from tenure.cli.terminal.message_table import table
+from tenure.cli.terminal.moment import DURATION_OR_MOMENT, local, moment_of
+from tenure.cli.terminal.output import console, plural, say_json
+from tenure.cli.terminal.plain import one_line
+from tenure.cli.terminal.queue_words import since as paused_since
 from tenure.client.operations.browsable import instead
 from tenure.client.operations.message_list import ENDED
 from tenure.client.operations.messages import OPEN_STATES, MessagePage, MessageQuery
@@ -25,14 +25,7 @@ if TYPE_CHECKING:
 
 @click.command(short_help="Show messages, changing nothing.")
 @target_argument
-@click.option(
-    "--queue",
-    "-q",
-    "queues",
-    multiple=True,
-    shell_complete=complete_queue,
-    help="Of this queue only: a name, or a pattern such as '*-tasks'; repeat it for more.",
-)
+@queues_option("Of this queue only")
 @click.option(
     "--state",
     "-s",
@@ -48,23 +41,30 @@ if TYPE_CHECKING:
 @click.option(
     "--since",
     type=DURATION_OR_MOMENT,
-    help="Sent since then, or ended, of what has ended: as in 2h (ago) or 2030-01-31T09:00Z.",
+    help="Sent since then, or ended since then if it has ended, as in 2h (ago) or 2030-01-31T09:00Z.",
 )
 @click.option("--until", type=DURATION_OR_MOMENT, help="Sent or ended before then.")
-@click.option("--limit", "-n", type=click.IntRange(1), default=50, show_default=True, help="At most so many.")
-@click.option("--after", default="", metavar="CURSOR", help="Go on where an earlier list ended, with the same filters.")
-@click.option("--scan", is_flag=True, help="Also states that need a scan of a cloud's table, paid for by the row.")
+@click.option("--limit", "-n", type=click.IntRange(1), default=50, show_default=True, help="Show at most this many.")
+@click.option("--after", default="", metavar="CURSOR", help="Continue an earlier list; use the same filters.")
+@click.option(
+    "--scan", is_flag=True, help="Include states that need a scan of a cloud's table, which is billed by the row."
+)
 @json_option
 def messages(
-    target: str | None, names: tuple[str, ...], since: datetime | float | None, until: datetime | float | None,
-    *, as_json: bool, **given: Any,
-) -> None:  # fmt: skip
+    target: str | None,
+    names: tuple[str, ...],
+    since: datetime | float | None,
+    until: datetime | float | None,
+    *,
+    as_json: bool,
+    **given: Any,
+) -> None:
     """Show messages, changing nothing: what waits, runs or is dead; with --state also what is finished.
 
     "left" counts a lease down to its end, or a delay to its due time; "Overdue" leases are returned by the next
-    sweep. Of what runs, "progress" is what its handler said last. Looking at a message does not count as a delivery.
-    Of the finished ones the newest are shown first, and "took" is how long the run took; a dash means that the
-    journal does not have it any more.
+    sweep. For running messages, "progress" is the handler's last report. Looking at a message does not count as a
+    delivery. Of the finished ones the newest are shown first, and "took" is how long the run took; a dash means that
+    the journal does not have it any more.
 
     A message must match every filter. Looking is bounded: where it ends before everything was looked through, the
     last line says how far it came, and --after goes on from there.
@@ -96,7 +96,7 @@ def messages(
 
 
 def _go_on(found: MessagePage, limit: int) -> str:
-    """How far it looked, and how to see the rest."""
+    """Say how far it looked, and how to see the rest."""
     number = f"The first {plural(len(found.messages), 'message')}" if found.messages else "None so far"
     looked = ""
     if found.looked_at is not None and found.looked_at > len(found.messages):
@@ -110,7 +110,7 @@ def _go_on(found: MessagePage, limit: int) -> str:
 def _paused(pause: Pause, wall: float) -> "Text":
     from rich.text import Text
 
-    rest = one_line(f" {paused_since(pause, wall)}: nothing of it is leased.")
+    rest = one_line(f" {paused_since(pause, wall)}: no message is leased from it.")
     return Text.assemble((one_line(f"{pause.queue} is paused"), "yellow"), rest)
 
 

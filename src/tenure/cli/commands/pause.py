@@ -1,4 +1,4 @@
-"""`tenure pause` and `tenure resume`: let workers lease nothing from a queue, and let them again."""
+"""`tenure pause` and `tenure resume`: stop workers from leasing from a queue, and let them again."""
 
 from collections.abc import Sequence
 
@@ -9,23 +9,23 @@ from tenure.broker import Depth
 from tenure.cli.acting import operator
 from tenure.cli.asking import announce, ask, yes_option
 from tenure.cli.completing import complete_words
-from tenure.cli.naming import since
-from tenure.cli.output import plural, say_json, say_line
 from tenure.cli.target import find, json_option, run, split
+from tenure.cli.terminal.output import plural, say_json, say_line
+from tenure.cli.terminal.queue_words import since
 from tenure.client.operations.naming import check_known, full_name, paused
 from tenure.errors import UnknownQueue
 from tenure.notice import Pause
 
 
-@click.command(short_help="Let workers lease nothing from a queue.")
+@click.command(short_help="Stop workers from leasing from a queue.")
 @click.argument("words", nargs=-1, metavar="[TARGET] QUEUE...", shell_complete=complete_words(tasks=False))
-@click.option("--yes", "-y", is_flag=True, help="Also a queue that nobody knows yet.")
+@click.option("--yes", "-y", is_flag=True, help="Also a queue that does not exist yet.")
 @json_option
 def pause(words: tuple[str, ...], *, yes: bool, as_json: bool) -> None:
-    """Let workers lease nothing from a queue, until somebody resumes it.
+    """Let workers lease nothing from a queue, until it is resumed.
 
     Workers look once a second. What they run goes on to its end; sending works as ever, and what is sent waits.
-    A queue that nobody knows is most likely mistyped, and is paused only with --yes.
+    An unknown queue is most likely mistyped, and is paused only with --yes.
     """
     target, queues = _words(words)
     app = find(target)
@@ -34,7 +34,7 @@ def pause(words: tuple[str, ...], *, yes: bool, as_json: bool) -> None:
         run(
             app,
             lambda app: check_known(
-                app.operate.access, names, consequence="Nothing was paused; --yes pauses it all the same"
+                app.operate.access, names, consequence="Nothing was paused; add --yes to pause it anyway"
             ),
         )
     changed, depths, before = run(app, lambda app: _pause(app, names))
@@ -98,7 +98,7 @@ async def _resume(app: Tenure, names: Sequence[str]) -> dict[str, bool]:
 
 
 async def _check_resumable(app: Tenure, names: Sequence[str], are_paused: Sequence[str]) -> None:
-    """A queue that is known but runs is no mistake; one that nobody knows is."""
+    """A known queue that is not paused is not a mistake; an unknown one is."""
     try:
         await check_known(app.operate.access, names, consequence="Nothing was resumed")
     except UnknownQueue as error:

@@ -10,22 +10,27 @@ from tenure.broker import Depth
 from tenure.cli.acting import Interrupted, Meter, operator, stoppable
 from tenure.cli.asking import announce, ask, dry_run_option, yes_option
 from tenure.cli.completing import complete_words
-from tenure.cli.output import count, plural, say_json, say_line
 from tenure.cli.target import find, json_option, run, split
+from tenure.cli.terminal.output import count, plural, say_json, say_line
 from tenure.client.operations.browsable import check_shown
 from tenure.client.operations.naming import check_known, full_name
+from tenure.client.operator import PURGEABLE
 from tenure.message import MessageState
-from tenure.operating import PURGEABLE
 
-_DEFAULT = (MessageState.READY.value, MessageState.DELAYED.value)
+purged_states_option = click.option(
+    "--state",
+    "-s",
+    "states",
+    multiple=True,
+    type=click.Choice([state.value for state in PURGEABLE]),
+    default=(MessageState.READY.value, MessageState.DELAYED.value),
+    help="Those in this state; repeat it for more. Default: ready and delayed.",
+)
 
 
 @click.command(short_help="Remove everything that waits in a queue.")
 @click.argument("words", nargs=-1, metavar="[TARGET] QUEUE", shell_complete=complete_words(tasks=False, most=1))
-@click.option(
-    "--state", "-s", "states", multiple=True, type=click.Choice([state.value for state in PURGEABLE]), default=_DEFAULT,
-    help="Those in this state; repeat it for more. Default: ready and delayed.",
-)  # fmt: skip
+@purged_states_option
 @dry_run_option
 @yes_option
 @json_option

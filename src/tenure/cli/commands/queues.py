@@ -1,4 +1,4 @@
-"""`tenure queues`: how much lies in each queue, and which are paused."""
+"""`tenure queues`: how many messages each queue holds, and which are paused."""
 
 import asyncio
 import contextlib
@@ -8,27 +8,27 @@ from typing import TYPE_CHECKING
 import click
 
 from tenure.app import Tenure
-from tenure.cli.duration import Duration, spoken
-from tenure.cli.naming import since
-from tenure.cli.output import STATE_STYLES, console, count, give_way, plain_table, say_json
 from tenure.cli.target import find, json_option, run, target_argument
+from tenure.cli.terminal.duration import Duration, spoken
+from tenure.cli.terminal.output import STATE_STYLES, console, count, give_way, plain_table, say_json
+from tenure.cli.terminal.queue_words import since
 from tenure.notice import Pause
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-    from tenure.client.operations.queues import QueueList
+    from tenure.client.operations.queues import QueueList, QueueStatus
 
 _FIGURES = ("ready", "delayed", "leased", "dead", "oldest")
 
 
-@click.command(short_help="Show how much lies in each queue, and which are paused.")
+@click.command(short_help="Show how many messages each queue holds, and its pauses.")
 @target_argument
-@click.option("--watch", "-w", is_flag=True, help="Go on until Ctrl-C; with --json, one document a line.")
-@click.option("--every", type=Duration(0.1), default="1s", show_default=True, help="How often --watch looks.")
+@click.option("--watch", "-w", is_flag=True, help="Repeat until Ctrl-C; with --json, one document a line.")
+@click.option("--every", type=Duration(0.1), default="1s", show_default=True, help="How often --watch refreshes.")
 @json_option
 def queues(target: str | None, *, watch: bool, every: float, as_json: bool) -> None:
-    """Show how much lies in each queue, and which are paused.
+    """Show how many messages each queue holds, its pauses and limits.
 
     A dash means that the broker cannot say; 0 means that there are none. "oldest" is the age of what has been ready
     for longest.
@@ -69,13 +69,15 @@ def _say(seen: tuple["QueueList", float], *, as_json: bool) -> None:
 
 
 def table(found: "QueueList", wall: float, width: int = 80) -> "RenderableType":
-    """One row a queue. In a narrow terminal names give way, and no figure is cut."""
+    """Draw one row a queue. In a narrow terminal names give way, and no figure is cut."""
     from rich.text import Text
 
     if not found.queues:
         return "No queue holds a message."
     any_paused = any(one.paused is not None for one in found.queues)
-    rows = plain_table("queue", *_FIGURES, *(["paused"] if any_paused else []), right=_FIGURES)
+    any_limit = any(one.limit is not None for one in found.queues)
+    more = [*(["paused"] if any_paused else []), *(["limit"] if any_limit else [])]
+    rows = plain_table("queue", *_FIGURES, *more, right=_FIGURES)
     for depth in found.queues:
         about = depth.estimated
         rows.add_row(
@@ -86,12 +88,20 @@ def table(found: "QueueList", wall: float, width: int = 80) -> "RenderableType":
             Text(count(depth.dead, estimated=about), style=STATE_STYLES["dead"] if depth.dead else ""),
             spoken(depth.oldest_age_seconds),
             *_paused(depth.paused, wall, shown=any_paused),
+            *_limit(depth, shown=any_limit),
         )
-    give_way(
-        rows, width, *([("paused", 20)] if any_paused else []), ("queue", 12), *([("paused", 6)] if any_paused else [])
-    )
+    give_way(rows, width, *((one, 20) for one in more), ("queue", 12), *((one, 6) for one in more))
     return rows
 
 
 def _paused(pause: Pause | None, wall: float, *, shown: bool) -> Sequence[str]:
     return [] if not shown else [""] if pause is None else [since(pause, wall)]
+
+
+def _limit(queue: "QueueStatus", *, shown: bool) -> Sequence[str]:
+    """The limit, and whether messages wait for it."""
+    if not shown:
+        return []
+    if queue.limit is None:
+        return [""]
+    return [f"{queue.limit}, waits for it" if queue.waits_for_limit else str(queue.limit)]

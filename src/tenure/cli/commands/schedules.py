@@ -1,5 +1,7 @@
 """`tenure schedules`: what is sent by itself, when it was last, and when it is next.
 
+`schedule_acts.py` runs, pauses and resumes one.
+
 An app's code says which schedules there are; the store knows their last ticks. With a URL there is only the store.
 """
 
@@ -9,10 +11,11 @@ from typing import TYPE_CHECKING
 import click
 
 from tenure.app import Tenure
-from tenure.cli.duration import spoken
-from tenure.cli.output import STATE_STYLES, WIDE, console, fits, give_way, plain_table, say_json, say_line
-from tenure.cli.plain import one_line
+from tenure.cli.lazy import ListingGroup
 from tenure.cli.target import find, is_place, json_option, run, target_argument
+from tenure.cli.terminal.duration import spoken
+from tenure.cli.terminal.output import STATE_STYLES, WIDE, console, fits, give_way, plain_table, say_json, say_line
+from tenure.cli.terminal.plain import one_line
 from tenure.errors import UnknownSchedule
 
 if TYPE_CHECKING:
@@ -22,16 +25,32 @@ if TYPE_CHECKING:
     from tenure.client.operations.schedules import ScheduleStatus
 
 
-@click.command(short_help="Show the schedules, their last and next ticks.")
+_TABLE = {
+    "list": ("tenure.cli.commands.schedules:list_", "Show the schedules, their last and next ticks."),
+    "run": ("tenure.cli.commands.schedule_acts:run_", "Send one message of a schedule now."),
+    "pause": ("tenure.cli.commands.schedule_acts:pause", "Send nothing for a schedule's ticks until it is resumed."),
+    "resume": ("tenure.cli.commands.schedule_acts:resume", "Let a paused schedule go on with its next tick."),
+}
+
+
+@click.group(cls=ListingGroup, table=_TABLE, short_help="Show the schedules; run, pause or resume one.")
+def schedules() -> None:
+    """Show the schedules, their last and next ticks; run one now, pause it, resume it.
+
+    `tenure schedules TARGET` is short for `tenure schedules list TARGET`.
+    """
+
+
+@click.command("list", short_help="Show the schedules, their last and next ticks.")
 @target_argument
-@click.option("--forget", metavar="NAME", help="Forget a schedule's last tick; one in the code begins anew.")
+@click.option("--forget", metavar="NAME", help="Forget a schedule's last tick; a schedule in the code starts over.")
 @json_option
-def schedules(target: str | None, forget: str | None, *, as_json: bool) -> None:
+def list_(target: str | None, forget: str | None, *, as_json: bool) -> None:
     """Show the schedules, their last and next ticks.
 
     Schedules stand in an app's code, and its workers send their messages, once for all of them together. "not in
     this app": the store knows it, but the code does not have it (any more); --forget removes what is known of it.
-    "overdue": its moment has passed and nobody sent its message; no worker of the app runs.
+    "overdue": its moment has passed and its message was not sent, because no worker of the app runs.
     """
     app = find(target)
     if forget is not None:
@@ -44,8 +63,11 @@ def schedules(target: str | None, forget: str | None, *, as_json: bool) -> None:
     rows = found.schedules
     out = console()
     if not rows:
-        out.print("No schedules: none in the code, none known to the store." if not is_place(target)
-                  else "No schedules are known here.")  # fmt: skip
+        out.print(
+            "No schedules: none in the code, none known to the store."
+            if not is_place(target)
+            else "No schedules are known here."
+        )
         return
     out.print(_table(rows, app.state.wall(), out.width))
 
@@ -57,7 +79,7 @@ def _forget(app: Tenure, name: str, *, as_json: bool) -> None:
     if as_json:
         say_json({"forgotten": forgotten.name})
         return
-    begins = "; it is in the code, so it begins anew" if forgotten.name in app.schedules else ""
+    begins = "; it is in the code, so it starts over" if forgotten.name in app.schedules else ""
     say_line(f"Forgotten: {forgotten.name}{begins}")
 
 
@@ -65,7 +87,7 @@ def _forget(app: Tenure, name: str, *, as_json: bool) -> None:
 
 
 def _table(rows: "Sequence[ScheduleStatus]", wall: float, width: int) -> "Table":
-    """One line each where that fits, else two."""
+    """Draw one line each where that fits, else two."""
     wide = _wide(rows, wall, width)
     return wide if width >= WIDE or fits(wide, width) else _narrow(rows, wall, width)
 
@@ -97,11 +119,9 @@ def _narrow(rows: "Sequence[ScheduleStatus]", wall: float, width: int) -> "Table
 def _name(row: "ScheduleStatus") -> "Text":
     from rich.text import Text
 
-    return (
-        Text.assemble(one_line(row.name), ("  not in this app", "yellow"))
-        if row.in_app is False
-        else Text(one_line(row.name))
-    )
+    marks = [("  not in this app", "yellow")] if row.in_app is False else []
+    marks += [("  paused", "yellow")] if row.paused is not None else []
+    return Text.assemble(one_line(row.name), *marks)
 
 
 def _last(row: "ScheduleStatus", wall: float) -> str:

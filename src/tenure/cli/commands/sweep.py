@@ -1,4 +1,4 @@
-"""`tenure sweep`: one sweep by hand, and the burial of dead workers.
+"""`tenure sweep`: one sweep by hand, and the retirement of dead workers.
 
 Workers do both by themselves. By hand it is for consumers without a worker, and for people who do not want
 to wait.
@@ -12,18 +12,18 @@ import msgspec
 
 from tenure.app import Tenure
 from tenure.broker import Swept
-from tenure.cli.duration import DURATION, spoken
 from tenure.cli.look import look
-from tenure.cli.output import plural, say_json, say_line
 from tenure.cli.target import find, json_option, run, target_argument
+from tenure.cli.terminal.duration import DURATION, spoken
+from tenure.cli.terminal.output import plural, say_json, say_line
 from tenure.client.operations.naming import queues_of
 from tenure.event import Event
 from tenure.message import MessageState
-from tenure.runtime.sweeper import Sweeper
+from tenure.runtime.background.sweeper import Sweeper
 
 
 class _Done(msgspec.Struct, frozen=True):
-    """What one or more sweeps did."""
+    """The result of one or more sweeps."""
 
     returned: tuple[str, ...] = ()
     dead: tuple[str, ...] = ()
@@ -38,20 +38,26 @@ class _Done(msgspec.Struct, frozen=True):
     def after(self, swept: Swept, retired: Sequence[str]) -> "_Done":
         """The sum of this and the next sweep."""
         return _Done(
-            self.returned + swept.returned, self.dead + swept.dead, self.adopted + swept.adopted,
-            self.grace or swept.grace, self.retired + tuple(retired), self.windows_end_in,
-        )  # fmt: skip
+            self.returned + swept.returned,
+            self.dead + swept.dead,
+            self.adopted + swept.adopted,
+            self.grace or swept.grace,
+            self.retired + tuple(retired),
+            self.windows_end_in,
+        )
 
 
 @click.command(short_help="Return overdue leases and those of dead workers, by hand.")
 @target_argument
-@click.option("--for", "for_seconds", type=DURATION, default="0", help="Go on for so long, at the sweep interval.")
+@click.option(
+    "--for", "for_seconds", type=DURATION, default="0", help="Keep sweeping for this long, at the sweep interval."
+)
 @json_option
 def sweep(target: str | None, for_seconds: float, *, as_json: bool) -> None:
     """Return overdue leases and those of dead workers, by hand.
 
     Workers sweep every few seconds by themselves. Where none has for a while, an outage is assumed: every lease
-    gets a fresh window in which its holder can be heard. It gets one between two touches, so a later sweep
+    gets a fresh window in which its holder can renew it. It gets one between two touches, so a later sweep
     returns what was not touched since, however rarely you sweep. --for goes on until the windows have ended.
     """
     app = find(target)
@@ -84,7 +90,7 @@ async def _sweep(app: Tenure, for_seconds: float) -> _Done:
 
 
 async def _windows_end_in(app: Tenure) -> float | None:
-    """The last deadline among what is lent; None where there is nothing, or the broker cannot show it."""
+    """Return the last deadline of all leases; None where there is none, or the broker cannot show it."""
     if MessageState.LEASED not in app.broker.traits.browsable:
         return None
     leased = look(app.broker, await queues_of(app.operate.access, None), [MessageState.LEASED], 10_000)
@@ -102,11 +108,11 @@ def _say(done: _Done, target: str) -> None:
         again = f"--for {max(1, round(done.windows_end_in + 1))}s"
         say_line(
             "No sweep ran for a while, so an outage is assumed: leases got a fresh window, the last of which "
-            f"ends in {spoken(done.windows_end_in)}. A later sweep returns what is not touched by then."
+            f"ends in {spoken(done.windows_end_in)}. A later sweep returns the leases that are not renewed by then."
         )
         say_line(f"To wait for that: {' '.join(f'tenure sweep {target} {again}'.split())}")
     elif done.grace:
         say_line(
-            "No sweep ran for a while, so an outage is assumed: leases got a fresh window. A later sweep returns what "
-            "is not touched by then."
+            "No sweep ran for a while, so an outage is assumed: leases got a fresh window. A later sweep returns the "
+            "leases that are not renewed by then."
         )

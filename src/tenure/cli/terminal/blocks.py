@@ -7,7 +7,7 @@ least important first; the line below ends in "…" where it is too long.
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from tenure.cli.plain import one_line
+from tenure.cli.terminal.plain import one_line
 
 if TYPE_CHECKING:
     from rich.text import Text

@@ -5,7 +5,7 @@ from typing import TextIO
 
 
 def wants_colour(stream: TextIO) -> bool:
-    """As rich decides for tables, so that lines and tables agree. FORCE_COLOR gives colours to a pipe too."""
+    """Decide as rich does for tables, so that lines and tables agree. FORCE_COLOR gives colours to a pipe too."""
     if os.environ.get("NO_COLOR"):
         return False
     if os.environ.get("FORCE_COLOR"):

@@ -40,7 +40,7 @@ DURATION = Duration()
 
 
 def spoken(seconds: float | None) -> str:
-    """A span of time in at most two units. None, what cannot be known, is a dash."""
+    """A span of time in at most two units. None (not known) is a dash."""
     if seconds is None:
         return "–"
     seconds = max(0.0, seconds)
@@ -55,12 +55,12 @@ def spoken(seconds: float | None) -> str:
 
 
 def stated(seconds: float) -> str:
-    """A span that somebody set, or a part of one: 3 s is not said as 3.0 s, nor a third of 4 s as 1.33333 s."""
+    """A duration from a setting, or a part of one: 3 s is not said as 3.0 s, nor a third of 4 s as 1.33333 s."""
     return f"{seconds:.3g} s" if seconds < 10 else spoken(seconds)  # noqa: PLR2004 - as in `spoken`
 
 
 def exact(seconds: float | None) -> str:
-    """How long something took: as `spoken`, but below a second in milliseconds."""
+    """Format how long something took: as `spoken`, but below a second in milliseconds."""
     if seconds is None or seconds >= 1:
         return spoken(seconds)
     millis = max(0.0, seconds) * 1000

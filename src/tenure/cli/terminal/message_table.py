@@ -7,10 +7,10 @@ and reasons end in "…", and in a narrow terminal a message is a block of two l
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from tenure.cli.blocks import block
-from tenure.cli.duration import countdown, exact, spoken
-from tenure.cli.output import STATE_STYLES, give_way, plain_table
-from tenure.cli.plain import one_line
+from tenure.cli.terminal.blocks import block
+from tenure.cli.terminal.duration import countdown, exact, spoken
+from tenure.cli.terminal.output import STATE_STYLES, give_way, plain_table
+from tenure.cli.terminal.plain import one_line
 from tenure.client.operations.listed_message import ListedMessage
 from tenure.client.operations.message_list import ENDED
 from tenure.message import MessageState
@@ -57,17 +57,23 @@ def _wide(seen: Sequence[ListedMessage], wall: float, width: int) -> "Table":
 
 
 def _medium(seen: Sequence[ListedMessage], wall: float, width: int) -> "Table":
-    """One line each: the counters in one column, and in the last one what else there is, as far as it fits."""
+    """Draw one line each: the counters in one column, and all else, as far as it fits, in the last one."""
     last, took = _last_column(seen), _took_column(seen)
     names = ("id", "queue", "task", "state", "f/c/l", *took, last, "age")
     rest = "progress, owner, reason" if any(map(_far, seen)) else "owner, reason"
     rows = plain_table(*names, rest, right=(*took, last, "age"))
     for one in seen:
         rows.add_row(
-            one.id, one.queue, one.task or "–", _state(one), _counts(one),
-            *([exact(one.seconds)] if took else []), _left(one, wall), spoken(one.age_seconds),
+            one.id,
+            one.queue,
+            one.task or "–",
+            _state(one),
+            _counts(one),
+            *([exact(one.seconds)] if took else []),
+            _left(one, wall),
+            spoken(one.age_seconds),
             " ".join(filter(None, (_far(one), one.owner, _reason(one)))),
-        )  # fmt: skip
+        )
     give_way(rows, width, (rest, 40), ("queue", _SHORT_NAME), ("task", _SHORT_NAME), (rest, 10))
     return _explained(rows)
 
@@ -146,7 +152,7 @@ def _last_column(seen: Sequence[ListedMessage]) -> str:
 
 
 def _took_column(seen: Sequence[ListedMessage]) -> list[str]:
-    """Of what is completed. A dash: the journal does not have it any more."""
+    """Make the column for run times of completed messages. A dash: the journal does not have it any more."""
     return ["took"] if all(one.state is MessageState.COMPLETED for one in seen) else []
 
 
@@ -160,7 +166,7 @@ def _left(one: ListedMessage, wall: float) -> str:
 
 
 def _far(one: ListedMessage) -> str:
-    """How far its handler says it is; empty: it does not say."""
+    """Show how far its handler says it is; empty: it does not say."""
     if one.progress is None:
         return ""
     fraction = [] if one.progress.fraction is None else [f"{one.progress.fraction:.0%}"]

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from tenure.cli.duration import DURATION
+from tenure.cli.terminal.duration import DURATION
 from tenure.errors import BadArgument
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ class Moment(_Moment):
             # Written out from what was read: an offset after "2030-01-31" or "2030-W05" would be refused in turn.
             written = moment.isoformat(timespec="auto" if moment.second or moment.microsecond else "minutes")
             raise BadArgument(
-                f"{value!r} has no offset, so it names no moment; write {written}Z for UTC, or {written}+01:00. "
+                f"{value!r} has no offset, so the moment is ambiguous; write {written}Z for UTC, or {written}+01:00. "
                 "Nothing was done"
             )
         return moment
@@ -54,7 +54,7 @@ DURATION_OR_MOMENT = DurationOrMoment()
 
 
 def moment_of(when: datetime | float | None, wall: float) -> float | None:
-    """Wall time of a moment, or of so many seconds before `wall`."""
+    """Wall time of a moment, or of this many seconds before `wall`."""
     if when is None:
         return None
     return when.timestamp() if isinstance(when, datetime) else wall - when

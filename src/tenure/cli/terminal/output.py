@@ -1,4 +1,4 @@
-"""What goes to standard output: JSON for programs, lines and tables for people.
+"""Standard output: JSON for programs, lines and tables for people.
 
 Nothing else writes for people: what comes from messages and stores is made plain here (`plain.py`, `screen.py`).
 """
@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, TextIO, cast
 import click
 import msgspec
 
-from tenure.cli.plain import one_line, plain_json, plain_lines
-from tenure.plural import plural as plural  # noqa: PLC0414 - the commands take it from here
+from tenure.cli.terminal.plain import one_line, plain_json, plain_lines
+from tenure.text.plural import plural as plural  # noqa: PLC0414 - the commands take it from here
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -36,12 +36,12 @@ _LONGEST_RULE = 100
 
 
 def say_json(value: Any) -> None:
-    """One JSON document on one line."""
+    """Print one JSON document on one line."""
     click.echo(plain_json(msgspec.json.encode(value)))  # noqa: TID251 - here
 
 
 def say_line(text: str, *, err: bool = False) -> None:
-    """One line for people, whatever the names in it are."""
+    """Print one line for people, whatever the names in it are."""
     click.echo(one_line(text), err=err)  # noqa: TID251 - here
 
 
@@ -52,7 +52,7 @@ def say_lines(text: str, *, err: bool = False) -> None:
 
 def console(*, err: bool = False) -> "Console":
     """Standard output, or standard error, for tables; into a file or a pipe nothing is wrapped, cut or padded."""
-    from tenure.cli.screen import Screen
+    from tenure.cli.terminal.screen import Screen
 
     if err:
         return Screen(stderr=True)
@@ -80,9 +80,11 @@ def plain_table(*columns: str, right: tuple[str, ...] = ()) -> "Table":
     """A table without frames: a header, a rule, rows."""
     from rich import box
 
-    from tenure.cli.screen import Rows
+    from tenure.cli.terminal.screen import OneLineTable
 
-    table = Rows(box=box.SIMPLE_HEAD, header_style="bold", pad_edge=False, show_edge=False, padding=(0, 1, 0, 0))
+    table = OneLineTable(
+        box=box.SIMPLE_HEAD, header_style="bold", pad_edge=False, show_edge=False, padding=(0, 1, 0, 0)
+    )
     for column in columns:
         table.add_column(column, justify="right" if column in right else "left", no_wrap=True)
     return table
@@ -96,7 +98,7 @@ def count(number: int | None, *, estimated: bool = False) -> str:
 
 
 def give_way(table: "Table", width: int, *steps: tuple[str, int]) -> None:
-    """Where a table is too wide, shorten the columns that `steps` name, in this order, each down to the stated width.
+    """Shorten columns of a table that is too wide: those that `steps` name, in this order, each to its width.
 
     The others, such as ids and figures, are never cut: a column that is not named keeps the width of its widest cell.
     """
@@ -112,7 +114,7 @@ def give_way(table: "Table", width: int, *steps: tuple[str, int]) -> None:
 
 
 def fits(table: "Table", width: int) -> bool:
-    """Whether every cell of the table is shown whole in so many columns."""
+    """Whether every cell of the table is shown whole in this many columns."""
     return _total(_widths(table)) <= width
 
 
@@ -130,14 +132,14 @@ def _total(wanted: dict[str, int]) -> int:
 
 
 def cell_width(text: str) -> int:
-    """How many columns of a terminal a text takes."""
+    """Return how many columns of a terminal a text takes."""
     from rich.cells import cell_len
 
     return cell_len(text)
 
 
 def keep_figures(table: "Table", width: int, names: int = 1) -> None:
-    """Where a terminal is narrow, the first `names` columns give way and no figure is cut."""
+    """Shorten the first `names` columns where a terminal is narrow; no figure is cut."""
     left = width
     for column in table.columns[names:]:
         lines = [line for cell in (column.header, *column.cells) for line in str(cell).splitlines()]

@@ -1,4 +1,4 @@
-"""Text from elsewhere, made plain: what an exception or a payload says cannot forge a line or steer a terminal.
+"""Escapes text from elsewhere, so that an exception or a payload cannot forge a line or control a terminal.
 
 Used by `screen.py` and `output.py` for everything that people see, and by `logs.py`.
 """

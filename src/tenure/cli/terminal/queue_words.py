@@ -1,17 +1,17 @@
-"""Queues in words for people: since when one is paused; and whether anybody serves it.
+"""Queues in words for people: since when one is paused, and whether a worker serves it.
 
 Names of queues, as people write them and as the broker has them, are read by `client/operations/naming.py`.
 """
 
 from tenure.app import Tenure
-from tenure.cli.duration import spoken
+from tenure.cli.terminal.duration import spoken
 from tenure.client.operations.presence import living
 from tenure.notice import Pause
 from tenure.rules.queue_pattern import matches
 
 
 def since(pause: Pause, wall: float) -> str:
-    """How long it has been paused, and by whom."""
+    """Say how long it has been paused, and by whom."""
     return f"for {spoken(wall - pause.at)}{f' by {pause.by}' if pause.by else ''}"
 
 

@@ -15,7 +15,7 @@ else:
 
 
 class Rate(_Parameter):
-    """An option that takes so many a time; the command gets how many a second."""
+    """An option that takes this many a time; the command gets how many a second."""
 
     name = "rate"
 

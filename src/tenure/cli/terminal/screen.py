@@ -1,7 +1,7 @@
 """The screen: rich's console for text that others wrote. Everything for people that is drawn goes through it.
 
-Names, keys, headers and errors come from whoever may send, or writes into a store by hand. Here they cannot steer a
-terminal (escapes are shown, not sent), turn text around (bidi overrides) or be taken for markup: there is none.
+Names, keys, headers and errors come from every sender, and from people who edit a store by hand. Here they cannot
+steer a terminal (escapes are shown, not sent), turn text around (bidi overrides) or be taken for markup: there is none.
 Made by `output.console`; apart from it, because rich takes long to import.
 """
 
@@ -13,14 +13,14 @@ from rich.segment import Segment
 from rich.table import Table
 from rich.text import Text
 
-from tenure.cli.plain import is_plain, one_line, plain_lines
+from tenure.cli.terminal.plain import is_plain, one_line, plain_lines
 
 
 class Screen(Console):
     """A console without markup, on which no character but a line break does anything."""
 
     def __init__(self, **options: Any) -> None:
-        """As rich's, with what guesses about a text switched off."""
+        """Make rich's console, without its guesses about a text."""
         super().__init__(highlight=False, markup=False, emoji=False, **options)
 
     def print(self, *shown: Any, **options: Any) -> None:
@@ -53,7 +53,7 @@ def stacked(*lines: str) -> Text:
     return Text("\n".join(map(one_line, lines)))
 
 
-class Rows(Table):
+class OneLineTable(Table):
     """A table of which a cell is one line: a line break in a name must not forge a row."""
 
     def add_row(self, *cells: RenderableType | None, **options: Any) -> None:

@@ -32,12 +32,12 @@ class Share(_Parameter):
             return float(value)
         part = _part(str(value))
         if part is None:
-            self.fail(f"{value!r} is no part of a whole; write 0.01 or 1%", param, ctx)
+            self.fail(f"{value!r} is not a fraction; write 0.01 or 1%", param, ctx)
         return part
 
 
 class CrashRate(_Pair):
-    """An option that takes a part of all runs, or so many an hour for each worker."""
+    """An option that takes a part of all runs, or this many an hour for each worker."""
 
     name = "share|rate"
 

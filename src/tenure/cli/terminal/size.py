@@ -24,7 +24,7 @@ class Size(_Parameter):
     name = "size"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
-        """Bytes, or so many of what the task counts."""
+        """Bytes, or this many of what the task counts."""
         if isinstance(value, int | float):
             return float(value)
         found = _PATTERN.fullmatch(str(value).strip())

@@ -1,7 +1,7 @@
-"""Access: one store as somebody may see it and act on it.
+"""Access: one store as one identity may see it and act on it.
 
-Whoever asks is an `Identity`: a name, whence, which queues, with or without payloads. Every operation goes through an
-`Access`, so that what is not theirs is not there for them: in lists it is missing, and asked for by name it is unknown.
+The caller is an `Identity`: a name, an origin, the queues it may see, with or without payloads. Every operation goes
+through an `Access`. What the caller may not see does not exist for it: lists leave it out, and by name it is unknown.
 An app's namespace bounds it first, then the patterns of the identity.
 
 Made by `Operate`; used by every subject of this package.
@@ -13,29 +13,29 @@ from typing import Any
 import msgspec
 
 from tenure.broker import Broker
+from tenure.client.client import Client
 from tenure.client.operations.overview.shared_flows import SharedFlows
+from tenure.client.operator import Operator
 from tenure.clock import Clock
 from tenure.config import Settings
-from tenure.door import Door
 from tenure.errors import MessageNotFound
-from tenure.operating import Operator
 from tenure.record import Record
-from tenure.registry import Registry
 from tenure.rules.queue_pattern import is_pattern, matches, served_of
-from tenure.schedule import Schedule
 from tenure.state import State
-from tenure.task import Task
+from tenure.tasks.registry import Registry
+from tenure.tasks.schedule import Schedule
+from tenure.tasks.task import Task
 
 #: Every queue that the app sees.
 EVERY_QUEUE = ("*",)
 
 
 class Identity(msgspec.Struct, frozen=True, kw_only=True):
-    """Who asks and acts."""
+    """The person or program that asks and acts."""
 
     #: A user and host, the name of a token, a hook's principal.
     by: str = ""
-    #: Through which door: `cli`, `api`, `http`, `dashboard`.
+    #: How the act reached Tenure: `cli`, `api`, `http` or `dashboard`.
     triggered_by: str = "api"
     #: The address of an HTTP client. Empty: this machine.
     source: str = ""
@@ -48,12 +48,14 @@ class Identity(msgspec.Struct, frozen=True, kw_only=True):
 class Access:
     """One store, for one identity."""
 
-    def __init__(self, door: Door, registry: Registry, identity: Identity, *, flows: SharedFlows | None = None) -> None:
-        """Nothing is opened yet. `flows`: shared with others at the same store."""
-        self.door = door
+    def __init__(
+        self, client: Client, registry: Registry, identity: Identity, *, flows: SharedFlows | None = None
+    ) -> None:
+        """Look at the store of `client` as `identity`. `flows`: shared with others at the same store."""
+        self.client = client
         self.registry = registry
         self.identity = identity
-        self.flows = SharedFlows(door) if flows is None else flows
+        self.flows = SharedFlows(client) if flows is None else flows
         own = "" if registry.namespace is None else f"{registry.namespace}/"
         given = identity.queues
         self._patterns = tuple(one if own and one.startswith(own) else f"{own}{one}" for one in given)
@@ -61,29 +63,29 @@ class Access:
         self.sees_every_queue = "*" in given
 
     def bound_to(self, identity: Identity) -> "Access":
-        """The same store for somebody else."""
-        return Access(self.door, self.registry, identity, flows=self.flows)
+        """Return the same store for another identity."""
+        return Access(self.client, self.registry, identity, flows=self.flows)
 
     async def open(self) -> None:
         """Connect, once."""
-        await self.door.open()
+        await self.client.open()
 
     # -- what it leads to --------------------------------------------------------------------------
 
     @property
     def broker(self) -> Broker:
         """The broker; `open` comes first."""
-        return self.door.broker
+        return self.client.broker
 
     @property
     def state(self) -> State:
         """The state; `open` comes first."""
-        return self.door.state
+        return self.client.state
 
     @property
     def clock(self) -> Clock:
-        """Where the time comes from."""
-        return self.door.clock
+        """The clock of the app."""
+        return self.client.clock
 
     @property
     def settings(self) -> Settings:
@@ -118,7 +120,7 @@ class Access:
     def operator(self) -> Operator:
         """Acts and records under this identity's name."""
         one = self.identity
-        return self.door.operator(by=one.by, triggered_by=one.triggered_by, source=one.source)
+        return self.client.operator(by=one.by, triggered_by=one.triggered_by, source=one.source)
 
     # -- what is there for this identity -----------------------------------------------------------
 
@@ -127,7 +129,7 @@ class Access:
         return self.registry.sees(queue) and (self.sees_every_queue or matches(queue, self._patterns))
 
     def sees_any(self, queues: Collection[str]) -> bool:
-        """Whether one of these names and patterns may stand for a queue that is there for this identity."""
+        """Whether one of these names and patterns can match a queue that this identity sees."""
         return any(self._may_mean(one) for one in queues)
 
     def _may_mean(self, queue: str) -> bool:
@@ -138,11 +140,18 @@ class Access:
         return self.namespace is None or self.sees(queue)
 
     def of_theirs(self, queues: Sequence[str]) -> tuple[str, ...]:
-        """Those of a worker's names and patterns that may stand for a queue that is there for this identity."""
+        """The names and patterns of a worker that can match a queue that this identity sees."""
         return tuple(one for one in queues if self._may_mean(one))
 
+    def sees_all(self, queues: Collection[str]) -> bool:
+        """Whether this identity sees every queue that these names and patterns can match."""
+        own = () if self.namespace is None else (f"{self.namespace}/*",)
+        patterns = (self._patterns, own) if own and not self.sees_every_queue else (own or self._patterns,)
+        # A `*` is never part of a queue's name: a pattern that matches another one as a text matches all that it does.
+        return all(matches(one, some) for one in queues for some in patterns)
+
     async def reachable(self, wanted: Sequence[str] | None) -> tuple[str, ...] | None:
-        """Those of the wanted queues (full names and patterns) that are there for this identity.
+        """Return the wanted queues (full names and patterns) that this identity sees.
 
         None: every queue there is. Empty: none, which is not the same.
         """
@@ -158,10 +167,10 @@ class Access:
         return tuple(dict.fromkeys(names))
 
     async def record(self, id: str, queue: str | None = None) -> Record | None:
-        """Everything known about a message. None: nothing, or it is not there for this identity."""
+        """Return the record of a message. None: there is none, or this identity does not see it."""
         try:
-            record = await self.door.record(id, queue)
-        except MessageNotFound:  # it belongs to another namespace; that it exists is told to those of this app only
+            record = await self.client.record(id, queue)
+        except MessageNotFound:  # of another namespace: only callers of this app learn that it exists
             if self.sees_every_queue:
                 raise
             return None

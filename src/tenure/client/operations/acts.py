@@ -1,4 +1,4 @@
-"""Acts: who did what to messages, queues and schedules, when, and through which door. Kept for 400 days."""
+"""Acts: who did what to messages, queues and schedules, when, and from where. Kept for 400 days."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -13,7 +13,7 @@ from tenure.client.operations.operations import Operations
 from tenure.rules.queue_pattern import matches
 
 _PAGE = 200
-#: One call looks at so many acts; people do little.
+#: One call looks at this many acts; people do little.
 _MOST_LOOKED_AT = 100_000
 
 
@@ -27,7 +27,7 @@ class ActEntry(msgspec.Struct, frozen=True, kw_only=True):
     at: float
     #: Who; empty: unknown.
     by: str
-    #: Through which door: `cli`, `api`, `http`, `dashboard`.
+    #: How the act reached Tenure: `cli`, `api`, `http` or `dashboard`.
     triggered_by: str
     #: The address of an HTTP client; empty: this machine.
     source: str
@@ -49,12 +49,17 @@ class ActList(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ActOperations(Operations):
-    """What can be asked of the audit log."""
+    """Operations on the audit log."""
 
     async def acts(
-        self, before: int = 0, limit: int = 50, *, by: str | None = None, kinds: Sequence[str] = (),
+        self,
+        before: int = 0,
+        limit: int = 50,
+        *,
+        by: str | None = None,
+        kinds: Sequence[str] = (),
         queues: Sequence[str] = (),
-    ) -> ActList:  # fmt: skip
+    ) -> ActList:
         """Return the newest acts before a place in the log (0: of all).
 
         - `by`: Of them only: a part of a name will do.
@@ -88,13 +93,21 @@ def _means(act: Act, by: str | None, kinds: Sequence[str], queues: Sequence[str]
 
 
 def _is_theirs(access: Access, act: Act) -> bool:
-    """An act on no queue in particular is told to those who see every queue."""
+    """An act without a queue is visible to those who see every queue."""
     return access.sees_every_queue if act.queue is None else access.sees(act.queue)
 
 
 def _entry(stored: StoredAct) -> ActEntry:
     act = stored.act
     return ActEntry(
-        seq=stored.seq, kind=act.kind, at=act.at, by=act.by, triggered_by=act.triggered_by, source=act.source,
-        queue=act.queue, count=act.count, ids=act.ids, data=act.data,
-    )  # fmt: skip
+        seq=stored.seq,
+        kind=act.kind,
+        at=act.at,
+        by=act.by,
+        triggered_by=act.triggered_by,
+        source=act.source,
+        queue=act.queue,
+        count=act.count,
+        ids=act.ids,
+        data=act.data,
+    )

@@ -1,4 +1,4 @@
-"""What a broker can show of its messages, and what to do where it cannot. Pure."""
+"""The messages that a broker can show, and where to look for the others. Pure."""
 
 from collections.abc import Sequence
 
@@ -28,15 +28,15 @@ def check_shown(
 
 
 def hidden_states(broker: Broker, states: Sequence[MessageState], *, scan: bool = False) -> list[MessageState]:
-    """Those of which the broker shows none. `scan`: not even by a paid scan."""
+    """Return the states of which the broker shows no message. `scan`: not even by a paid scan."""
     shown = broker.traits.browsable | (broker.traits.scannable if scan else frozenset())
     return [state for state in states if state not in shown]
 
 
 def instead(hidden: Sequence[MessageState]) -> str:
-    """What cannot be shown, and where it can be seen."""
+    """Say which state cannot be shown, and where to look instead."""
     what = " or ".join(hidden)
     counted = "tenure queues counts them, and " if _COUNTED.intersection(hidden) else ""
-    told = f"{counted}tenure show ID tells of one"
+    told = f"{counted}tenure show ID shows one"
     why = "it cannot without taking them" if _COUNTED.intersection(hidden) else "it keeps no list of them"
     return f"this broker lists no {what} messages, because {why}; {told}"

@@ -1,7 +1,7 @@
-"""Acts on many messages: bounded, at a rate, and told as found / done / skipped.
+"""Acts on many messages: bounded, at a rate, and reported as found / done / skipped.
 
 An act is bounded (`MOST_AT_ONCE`, or the caller's limit) and says whether there is more. There is nothing to resume:
-whoever was interrupted repeats the same call, and what was done is not found again. Cancelling the coroutine ends it
+after an interruption, repeat the same call: what was done is not found again. Cancelling the coroutine ends it
 after the batch that is under way, which is recorded.
 """
 
@@ -12,10 +12,10 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 import msgspec
 
 from tenure.client.operations.access import Access
+from tenure.client.redrive import in_turn
 from tenure.errors import BadArgument
-from tenure.redriving import in_turn
 
-#: One call acts on so many messages unless it says otherwise.
+#: One call acts on this many messages unless it says otherwise.
 MOST_AT_ONCE = 10_000
 
 #: Called after each batch: how many messages were dealt with, and how many were found.
@@ -23,7 +23,7 @@ Progressed = Callable[[int, int], None]
 
 
 class BulkResult(msgspec.Struct, frozen=True, kw_only=True):
-    """What an act on many messages came to."""
+    """The result of an act on many messages."""
 
     #: Messages that were meant.
     found: int
@@ -41,12 +41,12 @@ class BulkResult(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def check_bounds(*, rate: float | None = None, limit: int = MOST_AT_ONCE) -> None:
-    """Raise `BadArgument` for a rate or a limit that lets nothing happen."""
+    """Raise `BadArgument` for a rate or a limit that is not above 0."""
     if rate is not None and not (math.isfinite(rate) and rate > 0):
-        msg = f"rate={rate!r} is no number of messages a second above 0; nothing was changed"
+        msg = f"rate={rate!r} is not a number of messages a second above 0; nothing was changed"
         raise BadArgument(msg)
     if limit < 1:
-        msg = f"limit={limit!r} lets nothing happen; nothing was changed"
+        msg = f"limit={limit!r} is not at least 1; nothing was changed"
         raise BadArgument(msg)
 
 
@@ -58,17 +58,26 @@ def bulk_result(
     dry_run: bool = False,
     more: bool = False,
 ) -> BulkResult:
-    """What an act on these messages came to."""
+    """Sum up the result of an act on these messages."""
     return BulkResult(
-        found=len(found), done=len(done), skipped=0 if dry_run else len(found) - len(done), dry_run=dry_run, more=more,
-        ids=tuple(found if dry_run else done), kinds=dict(kinds),
-    )  # fmt: skip
+        found=len(found),
+        done=len(done),
+        skipped=0 if dry_run else len(found) - len(done),
+        dry_run=dry_run,
+        more=more,
+        ids=tuple(found if dry_run else done),
+        kinds=dict(kinds),
+    )
 
 
 async def carry_out(
-    access: Access, queue_of: Mapping[str, str], act: Callable[[Sequence[str], str], Awaitable[list[str]]], *,
-    rate: float | None = None, progressed: Progressed | None = None,
-) -> list[str]:  # fmt: skip
+    access: Access,
+    queue_of: Mapping[str, str],
+    act: Callable[[Sequence[str], str], Awaitable[list[str]]],
+    *,
+    rate: float | None = None,
+    progressed: Progressed | None = None,
+) -> list[str]:
     """Act on messages, each with its queue, in batches of one queue, at most `rate` a second; those that were changed.
 
     Cancelled in the middle, the batch under way is carried out and recorded, and no other one begins.

@@ -23,12 +23,12 @@ from tenure.client.operations.message_list import Listing, listing
 from tenure.client.operations.messages import MessagePage
 from tenure.client.operations.naming import check_known, check_one, full_name, paused, wanted_queues
 from tenure.client.operations.operations import Operations
-from tenure.client.operations.redaction import redacted_edit, redacted_group, redacted_listed
+from tenure.client.operations.redaction import check_text, redacted_edit, redacted_group, redacted_listed
 from tenure.client.operations.resend import Edit, EditResult, MoveResult, edit_one, move_one
+from tenure.client.redrive import Which, find, kinds_of
 from tenure.errors import NotDead
 from tenure.message import MessageState
 from tenure.query import Browsed
-from tenure.redriving import Which, find, kinds_of
 from tenure.rules.fingerprint import fingerprint
 from tenure.rules.queue_pattern import is_pattern, matches
 
@@ -47,12 +47,18 @@ class DeadQuery(msgspec.Struct, frozen=True, kw_only=True):
     since: float | None = None
     #: And before this.
     before: float | None = None
+    #: Of this client only.
+    client: str | None = None
+    #: With this key only.
+    key: str | None = None
+    #: With this text in its payload or its reason.
+    text: str | None = None
     #: In lists: the newest first.
     newest_first: bool = False
 
 
 class DeadOperations(Operations):
-    """What can be asked of and done to dead letters."""
+    """Operations on dead letters."""
 
     async def dead(self, query: DeadQuery | None = None, *, limit: int = 50, after: str = "") -> MessagePage:
         """Return one page of dead letters with their reasons.
@@ -64,16 +70,16 @@ class DeadOperations(Operations):
         access, queues = await self._place(query)
         found = _NOTHING
         if queues != ():
-            asked = Query(
-                states=(MessageState.DEAD,), queues=queues, task=query.task, since=query.since, until=query.before,
-                limit=limit, cursor=after, backwards=query.newest_first,
-            )  # fmt: skip
+            asked = _asked(query, queues, limit=limit, cursor=after, backwards=query.newest_first)
             found = await listing(access, asked, keep=_filter(query))
         return MessagePage(
             messages=tuple(found.messages if access.sees_payload else map(redacted_listed, found.messages)),
-            more=found.is_more, after=found.cursor, looked_at=found.looked_at, looked_until=found.looked_until,
+            more=found.is_more,
+            after=found.cursor,
+            looked_at=found.looked_at,
+            looked_until=found.looked_until,
             paused=tuple(one for one in await paused(access) if queues is None or matches(one.queue, queues)),
-        )  # fmt: skip
+        )
 
     async def dead_groups(self, query: DeadQuery | None = None, *, most: int = 10_000) -> DeadGroups:
         """Return dead letters grouped by what went wrong, the largest group first.
@@ -81,7 +87,7 @@ class DeadOperations(Operations):
         A group has one task, one code, one class of exception and one place in your own code. Numbers and ids in the
         sentence do not split it.
 
-        - `most`: Look at so many dead letters at most, the newest ones.
+        - `most`: Look at this many dead letters at most, the newest ones.
         """
         check_bounds(limit=most)
         query = DeadQuery() if query is None else query
@@ -89,10 +95,7 @@ class DeadOperations(Operations):
         grouping, looked_at, more = Grouping(access.state.wall()), 0, False
         if queues != ():
             means = _filter(query)
-            asked = Query(
-                states=(MessageState.DEAD,), queues=queues, task=query.task, since=query.since, until=query.before,
-                limit=_PAGE, backwards=True, bodies=False,
-            )  # fmt: skip
+            asked = _asked(query, queues, limit=_PAGE, backwards=True, bodies=False)
             async for one in browse_all(access.broker, asked):
                 more = looked_at >= most
                 if more:
@@ -116,26 +119,36 @@ class DeadOperations(Operations):
         return bulk_result(found, done, {})
 
     async def redrive_all(
-        self, query: DeadQuery | None = None, *, rate: float | None = None, dry_run: bool = False,
-        limit: int = MOST_AT_ONCE, progressed: Progressed | None = None,
-    ) -> BulkResult:  # fmt: skip
+        self,
+        query: DeadQuery | None = None,
+        *,
+        rate: float | None = None,
+        dry_run: bool = False,
+        limit: int = MOST_AT_ONCE,
+        progressed: Progressed | None = None,
+    ) -> BulkResult:
         """Send every dead letter that a query means back to its queue.
 
-        - `rate`: At most so many a second, evenly.
+        - `rate`: At most this many a second, evenly.
         - `dry_run`: Only say how many.
-        - `limit`: At most so many in this call, the first ones; the same call goes on.
+        - `limit`: At most this many in this call, the first ones; the same call goes on.
         - `progressed`: Called after each batch with how many were dealt with, and how many were found.
         """
         act = self._access.operator().redrive
         return await self._all(act, query, rate=rate, dry_run=dry_run, limit=limit, progressed=progressed)
 
     async def delete_dead_all(
-        self, query: DeadQuery | None = None, *, dry_run: bool = False, limit: int = MOST_AT_ONCE,
+        self,
+        query: DeadQuery | None = None,
+        *,
+        rate: float | None = None,
+        dry_run: bool = False,
+        limit: int = MOST_AT_ONCE,
         progressed: Progressed | None = None,
-    ) -> BulkResult:  # fmt: skip
+    ) -> BulkResult:
         """Remove every dead letter that a query means; a record of each stays. Parameters as in `redrive_all`."""
         act = self._access.operator().delete
-        return await self._all(act, query, rate=None, dry_run=dry_run, limit=limit, progressed=progressed)
+        return await self._all(act, query, rate=rate, dry_run=dry_run, limit=limit, progressed=progressed)
 
     async def move(self, ids: Sequence[str], queue: str, *, dry_run: bool = False) -> MoveResult:
         """Send dead letters to another queue, as new messages, and remove them here.
@@ -151,9 +164,14 @@ class DeadOperations(Operations):
         return MoveResult(messages=tuple(moved), found=len(found), done=done, skipped=skipped, dry_run=dry_run)
 
     async def edit(
-        self, id: str, payload: Mapping[str, Any] | None = None, *, queue: str | None = None,
-        priority: int | None = None, dry_run: bool = False,
-    ) -> EditResult:  # fmt: skip
+        self,
+        id: str,
+        payload: Mapping[str, Any] | None = None,
+        *,
+        queue: str | None = None,
+        priority: int | None = None,
+        dry_run: bool = False,
+    ) -> EditResult:
         """Send a dead letter again with another payload, queue or priority, as a new message, and remove it here.
 
         The payload is checked by the task's signature where the app knows the task (`PayloadInvalid`). Repeated after
@@ -170,25 +188,39 @@ class DeadOperations(Operations):
         return found if access.sees_payload else redacted_edit(found)
 
     async def _place(self, query: DeadQuery) -> tuple[Access, tuple[str, ...] | None]:
-        """The open store, and the queues that are meant. Raises `UnknownQueue` for a name that nobody knows."""
+        """The open store, and the chosen queues. Raises `UnknownQueue` for an unknown name."""
         access = await self._opened()
         check_shown(access.broker, [MessageState.DEAD])
+        check_text(access, query.text)
         names = [full_name(access, queue) for queue in query.queues if not is_pattern(queue)]
         if names:
             await check_known(access, names, consequence="Nothing was changed")
         return access, await wanted_queues(access, query.queues)
 
     async def _all(
-        self, act: Callable[[Sequence[str], str], Awaitable[list[str]]], query: DeadQuery | None, *,
-        rate: float | None, dry_run: bool, limit: int, progressed: Progressed | None,
-    ) -> BulkResult:  # fmt: skip
+        self,
+        act: Callable[[Sequence[str], str], Awaitable[list[str]]],
+        query: DeadQuery | None,
+        *,
+        rate: float | None,
+        dry_run: bool,
+        limit: int,
+        progressed: Progressed | None,
+    ) -> BulkResult:
         check_bounds(rate=rate, limit=limit)
         query = DeadQuery() if query is None else query
         access, queues = await self._place(query)
         which = Which(
-            task=query.task, reason=query.reason, fingerprint=query.fingerprint, since=query.since,
-            before=query.before, limit=limit + 1,
-        )  # fmt: skip
+            task=query.task,
+            reason=query.reason,
+            fingerprint=query.fingerprint,
+            since=query.since,
+            before=query.before,
+            client=query.client,
+            key=query.key,
+            text=query.text,
+            limit=limit + 1,
+        )
         letters = [letter async for letter in find(access.broker, queues, which)]
         more, letters = len(letters) > limit, letters[:limit]
         found = {letter.browsed.id: letter.browsed.queue for letter in letters}
@@ -200,8 +232,23 @@ _NOTHING = Listing(messages=[], is_more=False)
 _PAGE = 500
 
 
+def _asked(query: DeadQuery, queues: tuple[str, ...] | None, **bounds: Any) -> Query:
+    """Make the broker's query of the filters that a store has."""
+    return Query(
+        states=(MessageState.DEAD,),
+        queues=queues,
+        task=query.task,
+        client=query.client,
+        key=query.key,
+        text=query.text,
+        since=query.since,
+        until=query.before,
+        **bounds,
+    )
+
+
 def _filter(query: DeadQuery) -> Callable[[Browsed], bool]:
-    """What the store cannot filter by."""
+    """Make a predicate of the filters that the store does not have."""
 
     def means(one: Browsed) -> bool:
         if query.reason is not None and query.reason != ("unknown" if one.reason is None else one.reason.code):

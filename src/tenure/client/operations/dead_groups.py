@@ -9,12 +9,12 @@ import msgspec
 
 from tenure.query import Browsed
 from tenure.rules.fingerprint import fingerprint, place_of
-from tenure.traceback_text import without_library_frames
+from tenure.text.traceback_text import without_library_frames
 
-#: `DeadGroup.by_hour` covers so many hours.
+#: `DeadGroup.by_hour` covers this many hours.
 HOURS = 24
 _HOUR = 3_600.0
-#: So many ids of each group are shown.
+#: This many ids of each group are shown.
 _SHOWN_IDS = 10
 
 
@@ -99,11 +99,17 @@ class Grouping:
         reason, ends = newest.reason, self._ends.get(name)
         traceback = "" if reason is None else reason.traceback
         return DeadGroup(
-            fingerprint=name, task=newest.task, code="unknown" if reason is None else reason.code,
-            error="" if reason is None else reason.error, place=str(place_of(traceback) or ""),
+            fingerprint=name,
+            task=newest.task,
+            code="unknown" if reason is None else reason.code,
+            error="" if reason is None else reason.error,
+            place=str(place_of(traceback) or ""),
             text="" if reason is None else reason.text.partition("\n")[0],
-            count=counts.total(), queues=dict(sorted(counts.items())),
-            first_at=None if ends is None else ends[0], last_at=None if ends is None else ends[1],
-            by_hour=tuple(self._hours[name]), ids=tuple(one.id for one in examples),
+            count=counts.total(),
+            queues=dict(sorted(counts.items())),
+            first_at=None if ends is None else ends[0],
+            last_at=None if ends is None else ends[1],
+            by_hour=tuple(self._hours[name]),
+            ids=tuple(one.id for one in examples),
             traceback=without_library_frames(traceback) if traceback else "",
-        )  # fmt: skip
+        )

@@ -19,7 +19,7 @@ class Change(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def differences(before: Any, after: Any, path: str) -> Iterator[Change]:
-    """Every difference, in the order of the value before; what was added comes last."""
+    """List the differences, in the order of the value before; what was added comes last."""
     if isinstance(before, dict) and isinstance(after, dict):
         for name in [*before, *(one for one in after if one not in before)]:
             yield from _one(before, after, name, f"{path}.{name}")

@@ -1,4 +1,4 @@
-"""Which events are meant. Pure."""
+"""A choice of events, by filters. Pure."""
 
 from collections.abc import Sequence
 
@@ -7,9 +7,20 @@ import msgspec
 from tenure.event import Event, EventKind
 from tenure.rules.queue_pattern import matches
 
+#: What happens to every message, where it is asked for: all else would drown in it.
+_ROUTINE = frozenset({
+    EventKind.COMPLETED, EventKind.RECEIVED, EventKind.HEARTBEAT_STARTED, EventKind.HEARTBEAT_EXTENDED,
+    EventKind.HEARTBEAT_STATS, EventKind.PROCESSED, EventKind.DELETION, EventKind.WEBHOOK_DELIVERED,
+})  # fmt: skip
+
+
+def is_routine(event: Event) -> bool:
+    """Whether it is about a message that completed, or a step of one that was followed in detail: nothing is wrong."""
+    return event.kind is EventKind.COMPLETED or "sample_weight" in event.data
+
 
 class EventChoice(msgspec.Struct, frozen=True, kw_only=True):
-    """What was asked for. Where several things are given, all of them must hold."""
+    """The chosen filters. All of them must match."""
 
     kinds: frozenset[str] = frozenset()
     #: Names and patterns, as the broker has them. None: every queue, and what is about none.
@@ -20,16 +31,16 @@ class EventChoice(msgspec.Struct, frozen=True, kw_only=True):
     owner: str | None = None
     #: Wall time.
     since: float | None = None
-    #: Also `completed`, which is most of what happens.
+    #: Also `completed`, and the steps of messages that were followed in detail: most of what happens.
     everything: bool = False
 
     @property
     def with_completed(self) -> bool:
-        """Whether completed messages are shown: they are many, so only where they are asked for."""
-        return self.everything or EventKind.COMPLETED in self.kinds or self.message is not None
+        """Whether routine is shown: there is much of it, so only where it is asked for."""
+        return self.everything or not _ROUTINE.isdisjoint(self.kinds) or self.message is not None
 
     def means(self, event: Event) -> bool:
-        """Whether the filters let it pass; `completed` is another matter."""
+        """Whether the filters let it pass. Routine is decided by `is_left_out`."""
         return (
             (not self.kinds or event.kind in self.kinds)
             and (self.queues is None or _is_of(event, self.queues))
@@ -40,8 +51,8 @@ class EventChoice(msgspec.Struct, frozen=True, kw_only=True):
         )
 
     def is_left_out(self, event: Event) -> bool:
-        """Whether it passes the filters and is a completed message that nobody asked for."""
-        return not self.with_completed and event.kind is EventKind.COMPLETED and self.means(event)
+        """Whether it passes the filters but is routine, which was not asked for."""
+        return not self.with_completed and is_routine(event) and self.means(event)
 
 
 def _is_of(event: Event, queues: Sequence[str]) -> bool:

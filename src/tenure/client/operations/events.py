@@ -13,7 +13,7 @@ from tenure.client.operations.redaction import safe_data
 from tenure.event import Event, EventKind, StoredEvent
 
 _PAGE = 1_000
-#: One call looks at so many events.
+#: One call looks at this many events.
 _MOST_LOOKED_AT = 20_000
 
 
@@ -72,7 +72,7 @@ class EventPage(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class EventOperations(Operations):
-    """What can be asked of the journal."""
+    """Operations on the journal."""
 
     async def events(self, query: EventQuery | None = None) -> EventPage:
         """Return one page of events; looks at a bounded number of them."""
@@ -105,19 +105,23 @@ class EventOperations(Operations):
 
 
 async def event_choice(access: Access, query: EventQuery) -> EventChoice | None:
-    """Which events are meant. None: none of the queues is there for this identity."""
+    """Make the choice of events. None: this identity sees none of the queues."""
     wanted = [*query.queues, *([f"{query.client}-tasks"] if query.client else [])]
     queues = await wanted_queues(access, wanted) if wanted else None
     if queues == ():
         return None
     return EventChoice(
-        kinds=frozenset(query.kinds), queues=queues, task=query.task, message=query.message, owner=query.owner,
+        kinds=frozenset(query.kinds),
+        queues=queues,
+        task=query.task,
+        message=query.message,
+        owner=query.owner,
         everything=True,
-    )  # fmt: skip
+    )
 
 
 def is_theirs(access: Access, event: Event) -> bool:
-    """Whether an event is there for this identity. One that is about no queue is told to those who see every queue."""
+    """Whether this identity sees an event. An event without a queue is visible to those who see every queue."""
     return access.sees_every_queue if event.queue is None else access.sees(event.queue)
 
 
@@ -125,10 +129,18 @@ def event_entry(stored: StoredEvent, *, sees_payload: bool) -> EventEntry:
     """An event as it is answered; without texts of handlers and errors for who may not see payloads."""
     event = stored.event
     return EventEntry(
-        seq=stored.seq, kind=event.kind, at=event.at, queue=event.queue, task=event.task,
-        message_id=event.message_id, owner=event.owner, attempt=event.attempt, seconds=event.seconds,
-        data=event.data if sees_payload else safe_data(event.data), redacted=not sees_payload,
-    )  # fmt: skip
+        seq=stored.seq,
+        kind=event.kind,
+        at=event.at,
+        queue=event.queue,
+        task=event.task,
+        message_id=event.message_id,
+        owner=event.owner,
+        attempt=event.attempt,
+        seconds=event.seconds,
+        data=event.data if sees_payload else safe_data(event.data),
+        redacted=not sees_payload,
+    )
 
 
 async def _about(access: Access, choice: EventChoice, query: EventQuery, first: int, last: int) -> EventPage:

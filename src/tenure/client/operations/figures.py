@@ -8,7 +8,7 @@ from tenure.client.figures import Figures, Point
 from tenure.client.operations.access import Access
 from tenure.client.operations.naming import wanted_queues
 from tenure.client.operations.operations import Operations
-from tenure.client.tallies import View
+from tenure.client.tallies import TallyView
 from tenure.errors import BadArgument
 from tenure.tally import TEN_SECONDS
 
@@ -40,14 +40,14 @@ class FiguresReport(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class FigureOperations(Operations):
-    """What can be asked of the figures."""
+    """Operations on the figures."""
 
     async def figures(
         self, seconds: float = _HOUR, *, step: int | None = None, queue: str | None = None, task: str | None = None
     ) -> FiguresReport:
         """Return what was counted over the last `seconds`: outcomes, rates, durations, waits, deliveries, settlements.
 
-        - `step`: Also the course, a point for each so many seconds; rounded up to what is kept of that time.
+        - `step`: Also the course, a point for each this many seconds; rounded up to what is kept of that time.
         - `queue`: Of this one only: a name, or a pattern.
         - `task`: Of this task only; goes with `queue`.
         """
@@ -60,10 +60,10 @@ class FigureOperations(Operations):
 
 def _check(seconds: float, step: int | None, queue: str | None, task: str | None) -> None:
     if not TEN_SECONDS <= seconds <= MOST_SECONDS:
-        msg = f"seconds is from {TEN_SECONDS} to {MOST_SECONDS:.0f}, not {seconds:g}"
+        msg = f"seconds must be from {TEN_SECONDS} to {MOST_SECONDS:.0f}, not {seconds:g}"
         raise BadArgument(msg)
     if step is not None and (step < TEN_SECONDS or seconds / step > MOST_POINTS):
-        msg = f"step is at least {TEN_SECONDS} seconds, and gives at most {MOST_POINTS} points"
+        msg = f"step must be at least {TEN_SECONDS} seconds, and give at most {MOST_POINTS} points"
         raise BadArgument(msg)
     if task is not None and queue is None:
         msg = "a task has figures for each queue: name the queue too"
@@ -71,7 +71,7 @@ def _check(seconds: float, step: int | None, queue: str | None, task: str | None
 
 
 def _report(
-    view: View, access: Access, wanted: Sequence[str] | None, step: int | None, task: str | None
+    view: TallyView, access: Access, wanted: Sequence[str] | None, step: int | None, task: str | None
 ) -> FiguresReport:
     names = None if wanted is None else list(wanted)
     tasks = [one for one in view.tasks(queues=names) if one.queue is not None and access.sees(one.queue)]
@@ -79,11 +79,14 @@ def _report(
         tasks = [one for one in tasks if one.task == task]
     points = [] if step is None else view.points(step, queues=names, task=task)
     return FiguresReport(
-        since=view.since, until=view.until, step=points[1].at - points[0].at if len(points) > 1 else step or 0,
+        since=view.since,
+        until=view.until,
+        step=points[1].at - points[0].at if len(points) > 1 else step or 0,
         store_seconds=view.store_seconds,
         total=view.total(queues=names, task=task),
-        queues=() if task is not None else tuple(
-            one for one in view.queues(queues=names) if one.queue is not None and access.sees(one.queue)
-        ),
-        tasks=tuple(tasks), points=tuple(points),
-    )  # fmt: skip
+        queues=()
+        if task is not None
+        else tuple(one for one in view.queues(queues=names) if one.queue is not None and access.sees(one.queue)),
+        tasks=tuple(tasks),
+        points=tuple(points),
+    )

@@ -1,7 +1,7 @@
-"""Health: the store answers, each queue has a worker that is alive, and somebody sweeps.
+"""Health: the store answers, each queue has a live worker, and sweeps run.
 
-Who is alive is judged as every worker judges it (`rules/presence.py`); one that was not heard for a while does not
-count.
+`rules/health.py` decides what is wrong, as for the server's `/readyz`. Who is alive is decided as in every worker
+(`rules/presence.py`); a worker without a sign of life for a while does not count.
 """
 
 import asyncio
@@ -10,7 +10,6 @@ from collections.abc import Sequence
 
 import msgspec
 
-from tenure.broker import Leases
 from tenure.client.operations.access import Access
 from tenure.client.operations.naming import full_name
 from tenure.client.operations.operations import Operations
@@ -18,16 +17,15 @@ from tenure.client.operations.presence import judged
 from tenure.errors import StoreUnwritable
 from tenure.owner import Member
 from tenure.probe import SYSTEM_PROBE
+from tenure.rules.health import late_after, problems_of
 from tenure.rules.queue_pattern import matches
 from tenure.state import SWEEP_TURN
 
-#: A worker that was not heard for so long does not count: the rarest beat, in the cloud, is every 5 seconds.
+#: A worker that was silent for so long does not count: the rarest beat, in the cloud, is every 5 seconds.
 _SILENT_SECONDS = 15.0
 #: The longest sweep interval that can be set. A turn that is asked for so long is held by no other worker's account, so
-#: that a probe that dies in the middle keeps nobody from sweeping (`Board.take_turn`).
+#: that a probe that dies in the middle does not delay the next sweep (`Board.take_turn`).
 _LONGEST_INTERVAL_SECONDS = 3600.0
-#: After so many intervals without a sweep it is late; told by the store, so many seconds more are no trouble.
-_LATE_INTERVALS, _LATE_MORE_SECONDS = 2.0, 5.0
 _LOOKS_AN_INTERVAL = 8
 
 
@@ -43,17 +41,17 @@ class Health(msgspec.Struct, frozen=True):
     workers: int | None = None
     #: How many of them serve each queue.
     queues: dict[str, int] = {}
-    #: Whether somebody sweeps. None: not known.
+    #: Whether sweeps run. None: not known.
     sweep: bool | None = None
 
 
 class HealthOperations(Operations):
-    """How the store and its workers are."""
+    """Operations on the health of the store and its workers."""
 
     async def health(self, queues: Sequence[str] = (), *, here: bool = False) -> Health:
         """Check that the store answers, that workers are alive, and that overdue leases are swept.
 
-        May take two sweep intervals, if nobody sweeps. Raises `BrokerError` while the store is away.
+        May take two sweep intervals, if no sweep runs. Raises `BrokerError` while the store is away.
 
         - `queues`: Each of these must have a worker. Default: the queues of the app's tasks; without any, one worker.
         - `here`: Count only workers of this container or machine.
@@ -68,20 +66,12 @@ async def examine(access: Access, queues: Sequence[str], *, here: bool) -> Healt
     """Look at an open store. Without `queues`, one worker of any queue is enough."""
     alive = [member for member in (await judged(access)).living if _counts(access, member, here=here)]
     served = {queue: sum(matches(queue, member.owner.queues) for member in alive) for queue in queues}
-    problems = [f"no worker serves queue {queue}" for queue, workers in served.items() if not workers]
-    if not alive and not queues:
-        problems.append("no worker is alive")
+    unserved = tuple(queue for queue, workers in served.items() if not workers)
+    problems = problems_of(store=True, unserved=unserved, needs_worker=not queues, workers=len(alive))
     sweep = None if problems else await is_swept(access)
-    if sweep is False:
-        problems.append(f"nobody has swept for {_LATE_INTERVALS * access.settings.sweep_interval_seconds:g} s")
-    return Health(not problems, tuple(problems), store=True, workers=len(alive), queues=served, sweep=sweep)
-
-
-def is_sweep_late(leases: Leases, interval_seconds: float) -> bool | None:
-    """Whether the sweep is late, as the store tells (`Broker.leases`), without waiting. None: nobody has swept yet."""
-    if leases.last_sweep_at is None:
-        return None
-    return leases.now - leases.last_sweep_at > _LATE_INTERVALS * interval_seconds + _LATE_MORE_SECONDS
+    late = late_after(access.settings.sweep_interval_seconds)
+    problems += problems_of(store=True, sweep=sweep, late_seconds=late)
+    return Health(not problems, problems, store=True, workers=len(alive), queues=served, sweep=sweep)
 
 
 def _counts(access: Access, member: Member, *, here: bool) -> bool:
@@ -91,10 +81,10 @@ def _counts(access: Access, member: Member, *, here: bool) -> bool:
 
 
 async def is_swept(access: Access) -> bool | None:
-    """Whether somebody has the turn to sweep, or takes it within two intervals. None: this user may not ask."""
+    """Whether a worker has the turn to sweep, or takes it within two intervals. None: this user may not ask."""
     board, token = access.state.board, f"health-{os.urandom(8).hex()}"
     interval = access.settings.sweep_interval_seconds
-    until = access.clock.monotonic() + _LATE_INTERVALS * interval
+    until = access.clock.monotonic() + late_after(interval)
     while True:
         try:
             if not await board.take_turn(SWEEP_TURN, token, _LONGEST_INTERVAL_SECONDS):

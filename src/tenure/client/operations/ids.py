@@ -1,4 +1,4 @@
-"""From what people type to a message: a whole id, or a beginning of it that only one id has.
+"""Message ids as people type them: a whole id, or a beginning of it that only one id has.
 
 Every operation and command that takes an id asks here. A whole id always wins, also if it is the beginning of others.
 A beginning has at least `SHORTEST` characters; ids begin with the time, so messages of one hour share the first few.
@@ -11,9 +11,9 @@ from tenure.errors import AmbiguousId, MessageNotFound
 from tenure.record import Record
 
 SHORTEST = 6
-#: So many candidates are listed.
+#: This many candidates are listed.
 _SHOWN = 8
-#: So many are read before it is said that there are more: some of them may be of other namespaces, or forgotten.
+#: This many are read before it is said that there are more: some of them may be of other namespaces, or forgotten.
 _READ = 50
 
 
@@ -50,7 +50,7 @@ async def find_records(access: Access, words: Sequence[str], *, consequence: str
 
 
 async def _beginning_with(access: Access, word: str) -> list[str] | None:
-    """One more than are read, if there are more. An app with a namespace has it before every id."""
+    """Find ids with this beginning: one more than is read, if there are more. A namespace stands before every id."""
     own = "" if access.namespace is None else f"{access.namespace}/"
     names = [word] if word.startswith(own) else [f"{own}{word}", word]
     answers = [await access.state.records.find_ids(name, _READ + 1) for name in names]

@@ -1,8 +1,8 @@
-"""The life of a message: its history and the journal's events as one account, oldest first, nothing told twice.
+"""The life of a message: its history and the journal's events as one account, oldest first, nothing shown twice.
 
 The message's own history knows why each run ended; the journal knows how long it took, when it comes again and who
 acted. The history keeps the last twenty endings, the journal a few days: where only one of them knows, that one is
-told. Pure; drawn by `cli/show/telling.py`.
+shown. Pure; drawn by `cli/commands/show/telling.py`.
 """
 
 from collections.abc import Sequence
@@ -12,12 +12,13 @@ import msgspec
 
 from tenure.event import Event, EventKind
 from tenure.record import Ending, Record
+from tenure.rules.duplicate_cause import DuplicateCause, duplicate_cause
 from tenure.verdict import SNOOZED, Reason
 
 #: An ending and an event of the same fact are written by different machines, one a little after the other.
 _SAME_WITHIN_SECONDS = 15.0
 
-#: Which endings tell the same as an event, and the word for the event where no ending does.
+#: Which endings describe the same fact as an event, and the step for the event where no ending does.
 _COUNTERPARTS: dict[EventKind, tuple[tuple[str, ...], str]] = {
     EventKind.COMPLETED: (("completed",), "completed"),
     EventKind.DUPLICATE: ((), "duplicate"),
@@ -38,6 +39,9 @@ _COUNTERPARTS: dict[EventKind, tuple[tuple[str, ...], str]] = {
 }
 
 
+#: Runs that went on, or were settled, after their lease had ended: another worker may have had the message by then.
+_OVERRUN = ("lost", EventKind.LEASE_LOST.value, EventKind.LATE_SETTLE.value)
+_CAUSES = frozenset(DuplicateCause)
 #: Of these a step says which of them it was.
 _KINDS_OF_ACTS = (EventKind.DELETED, EventKind.PURGED, EventKind.MOVED, EventKind.EDITED)
 
@@ -57,11 +61,13 @@ class Step(msgspec.Struct, kw_only=True, omit_defaults=True):
     seconds: float | None = None
     #: When it is lent again.
     after_seconds: float | None = None
-    #: Who did it, and through which door.
+    #: Who did it, and from where.
     by: str | None = None
     triggered_by: str | None = None
     #: deleted, purged, moved, edited: what kind of act it was. The schedule's name, for a message that one sent.
     act: str | None = None
+    #: Of a duplicate, and of a run that another worker had too: why the message came again. None: not known.
+    cause: DuplicateCause | None = None
     #: When its worker learned that the lease was gone.
     noticed_at: float | None = None
     #: What an event says beside all this.
@@ -86,7 +92,10 @@ def life(record: Record, events: Sequence[Event]) -> list[Step]:
             del unmatched[id(same)]
     for step in steps:
         _share(step, steps)
-    return sorted([*steps, *reversed(told)], key=lambda step: step.at)
+    everything = sorted([*steps, *reversed(told)], key=lambda step: step.at)
+    for step in everything:
+        _judge(step, record, events)
+    return everything
 
 
 def _begun(record: Record) -> list[Step]:
@@ -95,13 +104,11 @@ def _begun(record: Record) -> list[Step]:
 
 def _ended(ending: Ending) -> Step:
     is_snooze = ending.how == "given_back" and ending.reason is not None and ending.reason.code == SNOOZED
-    return Step(
-        at=ending.at, what=SNOOZED if is_snooze else ending.how, owner=ending.owner, reason=ending.reason
-    )  # fmt: skip
+    return Step(at=ending.at, what=SNOOZED if is_snooze else ending.how, owner=ending.owner, reason=ending.reason)
 
 
 def _finished(record: Record) -> list[Step]:
-    """The end, where the history does not tell it: completing is no ending of a failed run."""
+    """The end, where the history does not have it: a completion is not an ending of a failed run."""
     if not record.is_finished or record.finished_at is None:
         return []
     what = record.state.value
@@ -111,7 +118,7 @@ def _finished(record: Record) -> list[Step]:
 
 
 def _same(event: Event, steps: Sequence[Step]) -> Step | None:
-    """The step that tells the same fact."""
+    """The step of the same fact."""
     names, _ = _COUNTERPARTS.get(event.kind, ((), ""))
     near = [
         step
@@ -124,7 +131,7 @@ def _same(event: Event, steps: Sequence[Step]) -> Step | None:
 
 
 def _add(step: Step, event: Event) -> None:
-    """What the event knows beyond the ending."""
+    """Add the fields that the event has and the ending has not."""
     if event.kind is EventKind.LEASE_LOST:
         step.noticed_at = event.at
         return
@@ -157,12 +164,27 @@ def _of_event(event: Event) -> Step:
 
 
 def _share(step: Step, steps: Sequence[Step]) -> None:
-    """A last failure and the death that follows are two endings of one run, told by one event."""
+    """A last failure and the death that follows are two endings of one run, with one event."""
     if step.what != "dead" or step.seconds is None:
         return
     for other in steps:
         if other.what == "failed" and other.at == step.at and other.seconds is None:
             other.attempt, other.seconds = step.attempt, step.seconds
+
+
+def _judge(step: Step, record: Record, events: Sequence[Event]) -> None:
+    """Say why it came again. The worker that met a duplicate looked it up; before 0.3 none did."""
+    if step.what in _OVERRUN and step.reason is None and step.act is None:
+        step.cause = DuplicateCause.EXPIRED_MID_RUN
+    if step.what != EventKind.DUPLICATE:
+        return
+    said = step.data.pop("cause", None)
+    deliveries = step.data.pop("deliveries", record.counters.deliveries)
+    step.cause = (
+        DuplicateCause(said)
+        if said in _CAUSES
+        else duplicate_cause([event for event in events if event.at < step.at], deliveries=deliveries)
+    )
 
 
 def _number(value: object) -> float | None:

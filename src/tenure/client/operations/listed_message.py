@@ -39,7 +39,7 @@ class ListedMessage(msgspec.Struct, frozen=True, kw_only=True):
     reason: ReasonText | None = None
     #: Whether its envelope is there and can be read.
     readable: bool = False
-    #: Set: its body lies in a claim check, this large.
+    #: Set: its body is in a claim check, and has this size.
     ticket: Ticket | None = None
     finished_at: float | None = None
     #: Of what runs.
@@ -57,16 +57,15 @@ class ListedMessage(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def listed(browsed: Browsed, wall: float) -> ListedMessage:
-    """The message as it lies in the broker, read as far as it can be read."""
+    """The message as the broker stores it, read as far as possible."""
     message, unreadable = read_envelope(browsed.envelope)
     if message is not None:
         task, sent_at = message.task, message.sent_at
     elif browsed.envelope:
         task, sent_at = None, None  # it cannot be read: what is noted beside it may be of another message
     else:
-        task, sent_at = browsed.task, browsed.sent_at  # it lies elsewhere
-    return _listed(browsed, wall, task=task, sent_at=sent_at,
-                   message=message, unreadable=unreadable)  # fmt: skip
+        task, sent_at = browsed.task, browsed.sent_at  # it is kept elsewhere
+    return _listed(browsed, wall, task=task, sent_at=sent_at, message=message, unreadable=unreadable)
 
 
 def listed_ended(browsed: Browsed, record: Record, wall: float) -> ListedMessage:
@@ -75,9 +74,15 @@ def listed_ended(browsed: Browsed, record: Record, wall: float) -> ListedMessage
 
 
 def _listed(
-    browsed: Browsed, wall: float, *, task: str | None, sent_at: float | None, finished_at: float | None = None,
-    message: Message | None = None, unreadable: str = "",
-) -> ListedMessage:  # fmt: skip
+    browsed: Browsed,
+    wall: float,
+    *,
+    task: str | None,
+    sent_at: float | None,
+    finished_at: float | None = None,
+    message: Message | None = None,
+    unreadable: str = "",
+) -> ListedMessage:
     reason = browsed.reason
     return ListedMessage(
         id=browsed.id, queue=browsed.queue, task=task, state=browsed.state, counters=browsed.counters,

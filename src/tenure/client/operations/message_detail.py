@@ -5,17 +5,19 @@ from collections.abc import Sequence
 
 import msgspec
 
-from tenure import envelope, kept_payload
+from tenure import envelope
 from tenure.client.operations.access import Access
 from tenure.client.operations.ids import find_record
 from tenure.client.operations.life import Step, life
+from tenure.client.operations.queue_limit import QueueLimit, limits_in_force, waits_for_limit
+from tenure.client.statistics import TaskSamples
 from tenure.errors import BodyUndecodable
 from tenure.event import Event, EventKind
-from tenure.kept_payload import KeptPayload
 from tenure.message import Counters, Message, MessageState
 from tenure.notice import Pause
 from tenure.record import Ending, Progress, Record
-from tenure.survey import samples_of
+from tenure.tasks import kept_payload
+from tenure.tasks.kept_payload import KeptPayload
 from tenure.timing.forecast import forecasts
 from tenure.verdict import Reason
 
@@ -54,7 +56,7 @@ class MessageDetail(msgspec.Struct, frozen=True, kw_only=True):
     body: msgspec.Raw | None
     #: Of a completed message, with `keep_payload=True`.
     kept_payload: KeptPayload | None
-    #: The envelope as it lies there; base64 if it cannot be read.
+    #: The envelope as it is stored; base64 if it cannot be read.
     raw: str | None
     #: The envelope, decoded.
     message: Message | None
@@ -62,6 +64,10 @@ class MessageDetail(msgspec.Struct, frozen=True, kw_only=True):
     life: tuple[Step, ...]
     #: Set: nothing of its queue is leased for now.
     paused: Pause | None
+    #: The limit of its queue.
+    limit: QueueLimit | None
+    #: It is ready, and its queue's limit holds it back.
+    waits_for_limit: bool
     #: How large its work is, as its handler or its task says. None: it has no size, or that is not known.
     size: float | None
     #: Of one that runs: seconds that half of the runs of its task and size stay within. None: none was measured.
@@ -86,6 +92,7 @@ async def fetch(access: Access, id: str) -> MessageDetail:
     size = _sized(access, message) if said is None else said
     usual = await _usual(access, record, size) if record.state is MessageState.LEASED else None
     kept = kept_payload.find(events)
+    limit = limits_in_force(access, notices.posts).get(record.queue)
     return MessageDetail(
         id=record.id, queue=record.queue, task=record.task, state=record.state,
         counters=kept_counters(record),
@@ -96,12 +103,20 @@ async def fetch(access: Access, id: str) -> MessageDetail:
         body=_body(record.envelope, message, kept), kept_payload=kept, raw=_raw(record.envelope, message),
         message=message, life=tuple(life(record, events)),
         paused=next((pause for pause in notices.paused if pause.queue == record.queue), None),
+        limit=limit, waits_for_limit=await _waits(access, record, limit),
         size=size, usual_seconds=usual, attempt=record.attempt, unreadable=unreadable,
     )  # fmt: skip
 
 
+async def _waits(access: Access, record: Record, limit: QueueLimit | None) -> bool:
+    if limit is None or record.state is not MessageState.READY:
+        return False
+    (depth,) = await access.broker.depth([record.queue])
+    return waits_for_limit(limit, ready=depth.ready, running=depth.leased)
+
+
 def kept_counters(record: Record) -> Counters | None:
-    """None: not kept. What is completed was delivered once at least, and some brokers forget it."""
+    """Return the counters if they are kept, else None. A completed message was delivered at least once."""
     is_kept = record.state is not MessageState.COMPLETED or record.counters.deliveries > 0
     return record.counters if is_kept else None
 
@@ -120,13 +135,13 @@ def _raw(raw: bytes | None, message: Message | None) -> str | None:
 
 
 def _said(events: Sequence[Event]) -> float | None:
-    """As its handler said last, by `ctx.set_size`."""
+    """Return the size that the handler last set by `ctx.set_size`."""
     said = [one.data.get("file_size_bytes") for one in events if one.kind is EventKind.FILE_SIZE_DETECTED]
     return next((float(one) for one in reversed(said) if isinstance(one, int | float)), None)
 
 
 def _sized(access: Access, message: Message | None) -> float | None:
-    """By the task's own `size=`, where the app is known and the payload is here."""
+    """Return the size by the task's own `size=`, where the app is known and the payload is here."""
     task = None if message is None else access.tasks.get(message.task)
     if message is None or message.ticket is not None or task is None or task.sizer is None:
         return None
@@ -134,10 +149,12 @@ def _sized(access: Access, message: Message | None) -> float | None:
 
 
 async def _usual(access: Access, record: Record, size: float | None) -> float | None:
-    """What such a run usually takes, by those that were measured last, on the kind of machine with most of them."""
+    """Return the usual time of such a run, by the latest runs on the most common kind of machine."""
     if record.task is None:
         return None
-    return forecasts(await samples_of(access.state.journal, record.queue, record.task), size=size)[0].typical_seconds
+    return forecasts(
+        await TaskSamples(access.state.journal, shares=access.sees_every_queue).of(record.queue, record.task), size=size
+    )[0].typical_seconds
 
 
 def _read(raw: bytes | None) -> tuple[Message | None, str]:

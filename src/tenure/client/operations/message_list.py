@@ -1,9 +1,9 @@
 """A page of messages: as many as were asked for, from pages of the broker that are bounded each.
 
-One page of a broker reads so many rows and no more (`Query.look_at`), so a rare match needs several. They are read one
-after the other until enough was found, the end was reached, or so many rows were read that whoever asks should decide
-whether to go on: then the cursor says where. What has ended comes newest first: one queue is paged by the broker's own
-order; of several queues the newest of each are read and merged.
+One page of a broker reads this many rows and no more (`Query.look_at`), so a rare match needs several. They are read
+one after the other until enough was found, the end was reached, or so many rows were read that the caller should decide
+whether to go on, from the cursor. What has ended comes newest first: one queue is paged by the broker's own order; of
+several queues the newest of each are read and merged.
 """
 
 from collections.abc import Callable, Sequence
@@ -20,9 +20,9 @@ from tenure.rules.queue_pattern import has_pattern, served_of
 
 #: They have another order than the others, and a broker keeps little of them.
 ENDED = (MessageState.COMPLETED, MessageState.CANCELLED)
-#: So many rows are read before somebody is asked.
+#: This many rows are read before the caller must decide.
 MOST_ROWS = 200_000
-#: So many rows are read to find out whether there is another message; beyond these, there may be.
+#: This many rows are read to find out whether there is another message; beyond these, there may be.
 _LOOK_AHEAD = 1_000
 #: Of more queues than this the newest finished ones are not merged: that would be a read for each.
 _MOST_MERGED = 100
@@ -42,16 +42,23 @@ class Listing(msgspec.Struct, frozen=True, kw_only=True):
 
 
 async def listing(
-    access: Access, query: Query, *, keep: Callable[[Browsed], bool] | None = None, most_rows: int | None = None
+    access: Access,
+    query: Query,
+    *,
+    keep: Callable[[Browsed], bool] | None = None,
+    most_rows: int | None = None,
+    most_seconds: float | None = None,
 ) -> Listing:
-    """At most `query.limit` messages; those that have ended newest first.
+    """List at most `query.limit` messages; those that have ended newest first.
 
-    `keep`: only these, in the order of pages. `most_rows`: read so many rows at most; None: `MOST_ROWS`.
+    `keep`: only these, in the order of pages. `most_rows`: read this many rows at most; None: `MOST_ROWS`.
+    `most_seconds`: for about so long, so that a busy machine answers in time with less.
     """
     most = MOST_ROWS if most_rows is None else most_rows
+    timed = msgspec.structs.replace(query, seconds=most_seconds)
     if query.states[0] not in ENDED:
-        return await _paged(access, query, most, keep)
-    newest_first = msgspec.structs.replace(query, backwards=True)
+        return await _paged(access, timed, most, keep)
+    newest_first = msgspec.structs.replace(timed, backwards=True)
     queues = await _queues(access, query)
     if query.cursor or len(queues) == 1 or len(queues) > _MOST_MERGED:
         return await _paged(access, newest_first, most)
@@ -69,17 +76,22 @@ async def _queues(access: Access, query: Query) -> list[str]:
 
 async def _paged(access: Access, query: Query, most: int, keep: Callable[[Browsed], bool] | None = None) -> Listing:
     found: list[Browsed] = []
-    looked_at, until = 0, None
+    looked_at, until, has_more, is_late = 0, None, False, False
+    end = None if query.seconds is None else access.clock.monotonic() + query.seconds
     cursor: str | None = query.cursor
-    while cursor is not None and len(found) < query.limit and looked_at < most:
+    while cursor is not None and len(found) < query.limit and looked_at < most and not is_late:
         left, rows = query.limit - len(found), min(query.look_at, most - looked_at)
-        page = await access.broker.browse(msgspec.structs.replace(query, cursor=cursor, limit=left, look_at=rows))
+        seconds = None if end is None else max(0.0, end - access.clock.monotonic())
+        asked = msgspec.structs.replace(query, cursor=cursor, limit=left, look_at=rows, seconds=seconds)
+        page = await access.broker.browse(asked)
         found += page.messages if keep is None else filter(keep, page.messages)
-        looked_at, cursor = looked_at + page.looked_at, page.cursor
+        looked_at, cursor, has_more = looked_at + page.looked_at, page.cursor, page.has_more and keep is None
         until = page.looked_until if page.looked_until is not None else until
+        is_late = end is not None and access.clock.monotonic() >= end
     messages = await _read(access, found, has_ended=query.states[0] in ENDED)
     if (
         cursor is not None
+        and not (has_more or is_late)
         and looked_at < most
         and not await _is_more(access, msgspec.structs.replace(query, cursor=cursor))
     ):
@@ -90,14 +102,17 @@ async def _paged(access: Access, query: Query, most: int, keep: Callable[[Browse
 
 
 async def _is_more(access: Access, query: Query) -> bool:
-    """Whether one more is there, or may be: this part of the messages has none, and there are further parts."""
+    """Whether one more is there, or may be: this part of the messages has none, and there are further parts.
+
+    Asked only where the last page could not tell.
+    """
     rows = min(query.look_at, _LOOK_AHEAD)
     page = await access.broker.browse(msgspec.structs.replace(query, limit=1, bodies=False, look_at=rows))
     return bool(page.messages) or page.cursor is not None
 
 
 async def _newest(access: Access, queues: Sequence[str], query: Query) -> list[ListedMessage]:
-    """At most `query.limit` messages of these queues that have ended, the last to end first."""
+    """Return the newest `query.limit` messages of these queues that have ended, the last to end first."""
     found: list[Browsed] = []
     for queue in queues:
         page = await access.broker.browse(msgspec.structs.replace(query, queues=(queue,), backwards=True))

@@ -1,6 +1,6 @@
 """The status of one message: where it is now, by one look at its record.
 
-Cheap enough to be asked again and again by whoever waits. The whole story is in `message_detail.py`.
+Cheap enough to be polled by a waiting caller. All details are in `message_detail.py`.
 """
 
 import msgspec
@@ -48,8 +48,11 @@ async def find_message(access: Access, id: str) -> Record:
     return record
 
 
-async def message_status(access: Access, id: str) -> MessageStatus:
-    """Where a message is, by its whole id. Raises `MessageNotFound`."""
+async def message_status(access: Access, id: str, *, shows_note: bool = False) -> MessageStatus:
+    """Return the status of a message, by its whole id. Raises `MessageNotFound`.
+
+    `shows_note`: what the handler says of its progress is shown also to those who see no payloads.
+    """
     record = await find_message(access, id)
     reason, progress, shows = record.reason, record.progress, access.sees_payload
     return MessageStatus(
@@ -57,5 +60,6 @@ async def message_status(access: Access, id: str) -> MessageStatus:
         counters=record.counters, owner=record.owner, sent_at=record.sent_at, finished_at=record.finished_at,
         deadline_in=record.deadline_in, due_in=record.due_in,
         reason=None if reason is None else ReasonText(reason.code, reason.text if shows else None),
-        progress=progress if shows or progress is None else Progress(progress.fraction), redacted=not shows,
+        progress=progress if shows or shows_note or progress is None else Progress(progress.fraction),
+        redacted=not shows,
     )  # fmt: skip

@@ -23,7 +23,7 @@ from tenure.client.operations.message_detail import MessageDetail, fetch
 from tenure.client.operations.message_list import ENDED, MOST_ROWS, Listing, listing
 from tenure.client.operations.naming import check_known, full_name, paused, wanted_queues
 from tenure.client.operations.operations import Operations
-from tenure.client.operations.redaction import redacted_detail, redacted_listed
+from tenure.client.operations.redaction import check_text, redacted_detail, redacted_listed
 from tenure.client.operations.run_figures import with_figures
 from tenure.errors import BadArgument
 from tenure.message import MessageState
@@ -54,12 +54,14 @@ class MessageQuery(msgspec.Struct, frozen=True, kw_only=True):
     limit: int = 50
     #: `MessagePage.after` of the page before.
     after: str = ""
-    #: Also states that need a scan of a cloud's table, paid for by the row.
+    #: Include states that need a scan of a cloud's table, which is billed by the row.
     scan: bool = False
     #: The other way round: the newest arrival, the latest deadline or the newest end first. What has ended always is.
     newest_first: bool = False
-    #: Read so many messages at most to find these; `MessagePage.after` goes on. A rare match costs many short calls.
+    #: Read this many messages at most to find these; `MessagePage.after` goes on. A rare match costs many short calls.
     look_at: int = MOST_ROWS
+    #: Stop after about so long, but not before 1,000 messages were read. None: `look_at` alone bounds it.
+    look_seconds: float | None = None
 
 
 class MessagePage(msgspec.Struct, frozen=True, kw_only=True):
@@ -102,7 +104,7 @@ class CancelResult(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class MessageOperations(Operations):
-    """What can be asked of and done to messages."""
+    """Operations on messages."""
 
     async def messages(self, query: MessageQuery | None = None) -> MessagePage:
         """Return one page of messages, changing nothing; without a query the first 50 that wait, run or are dead."""
@@ -113,17 +115,22 @@ class MessageOperations(Operations):
         queues = await wanted_queues(access, query.queues)
         found = _NOTHING
         if states and queues != ():
-            found = await listing(access, _asked(query, states, queues), most_rows=query.look_at)
+            found = await listing(
+                access, _asked(query, states, queues), most_rows=query.look_at, most_seconds=query.look_seconds
+            )
         if query.queues and not found.messages and not found.is_more:
             names = [full_name(access, queue) for queue in query.queues if not is_pattern(queue)]
             await check_known(access, names)
         messages = await with_figures(access, found.messages)
         return MessagePage(
             messages=tuple(messages if access.sees_payload else map(redacted_listed, messages)),
-            more=found.is_more, after=found.cursor, looked_at=found.looked_at, looked_until=found.looked_until,
+            more=found.is_more,
+            after=found.cursor,
+            looked_at=found.looked_at,
+            looked_until=found.looked_until,
             hidden=hidden,
             paused=tuple(one for one in await paused(access) if queues is None or matches(one.queue, queues)),
-        )  # fmt: skip
+        )
 
     async def message(self, id: str) -> MessageDetail:
         """Return everything that is known about one message, with its timeline.
@@ -135,7 +142,7 @@ class MessageOperations(Operations):
         return found if access.sees_payload else redacted_detail(found)
 
     async def cancel(self, ids: Sequence[str]) -> CancelResult:
-        """Take messages back, also from workers that run them. An id that nobody knows stops the whole act."""
+        """Cancel messages, also running ones. An unknown id stops the whole act."""
         access = await self._opened()
         records = await find_records(access, ids, consequence="nothing was changed")
         operator, was = access.operator(), dict[str, MessageState | None]()
@@ -150,25 +157,30 @@ class MessageOperations(Operations):
         return CancelResult(messages=messages, found=len(records), done=len(done), skipped=len(records) - len(done))
 
     async def cancel_all(
-        self, query: MessageQuery, *, rate: float | None = None, dry_run: bool = False, limit: int = MOST_AT_ONCE,
+        self,
+        query: MessageQuery,
+        *,
+        rate: float | None = None,
+        dry_run: bool = False,
+        limit: int = MOST_AT_ONCE,
         progressed: Progressed | None = None,
-    ) -> BulkResult:  # fmt: skip
+    ) -> BulkResult:
         """Cancel every message that a query means (ready, delayed, leased).
 
         - `query`: Its `limit` and `after` mean nothing here.
-        - `rate`: At most so many a second.
+        - `rate`: At most this many a second.
         - `dry_run`: Only say how many.
-        - `limit`: At most so many in this call; the same call goes on.
+        - `limit`: At most this many in this call; the same call goes on.
         - `progressed`: Called after each batch with how many were dealt with, and how many were found.
         """
         check_bounds(rate=rate, limit=limit)
         access = await self._opened()
         open_states = [state for state in query.states if state in _CANCELLABLE]
         if not open_states:
-            msg = f"what can be cancelled is {', '.join(_CANCELLABLE)}; nothing was changed"
+            msg = f"only these can be cancelled: {', '.join(_CANCELLABLE)}; nothing was changed"
             raise BadArgument(msg)
         check_shown(access.broker, open_states, consequence="Nothing was changed")
-        _check_text(access, query)
+        check_text(access, query.text)
         queues = await wanted_queues(access, query.queues)
         found, kinds, more = dict[str, str](), Counter[str](), False
         if queues != ():
@@ -188,9 +200,9 @@ class MessageOperations(Operations):
         return bulk_result(found, done, kinds, dry_run=dry_run, more=more)
 
     async def delete(self, ids: Sequence[str]) -> BulkResult:
-        """Remove messages that nobody holds (ready, delayed, dead); a record of each stays.
+        """Remove messages that are not leased (ready, delayed, dead); a record of each stays.
 
-        An id that nobody knows stops the whole act. What runs or has ended is skipped.
+        An unknown id stops the whole act. What runs or has ended is skipped.
         """
         access = await self._opened()
         records = await find_records(access, ids, consequence="nothing was changed")
@@ -205,7 +217,7 @@ _PAGE = 500
 
 
 def _states(access: Access, query: MessageQuery) -> list[MessageState]:
-    """Those of the states that this broker shows. Raises where the query cannot be answered."""
+    """Return the states that this broker can show. Raises where the query cannot be answered."""
     states = list(dict.fromkeys(query.states))
     if {*states} & {*ENDED} and {*states} - {*ENDED}:
         msg = "ask for completed and cancelled messages apart from the others: they have another order"
@@ -213,18 +225,11 @@ def _states(access: Access, query: MessageQuery) -> list[MessageState]:
     if query.limit < 1 or query.look_at < 1:
         msg = f"limit={query.limit!r} and look_at={query.look_at!r}: a page has at least 1 message"
         raise BadArgument(msg)
-    _check_text(access, query)
+    check_text(access, query.text)
     if len(states) == 1:
         check_shown(access.broker, states, scan=query.scan)
     hidden = hidden_states(access.broker, states, scan=query.scan)
     return [state for state in states if state not in hidden]
-
-
-def _check_text(access: Access, query: MessageQuery) -> None:
-    """Whoever may search payloads can read them, letter by letter."""
-    if query.text is not None and not access.sees_payload:
-        msg = "text= searches payloads and reasons, which need the scope `payload`; leave it out"
-        raise BadArgument(msg)
 
 
 def _asked(query: MessageQuery, states: Sequence[MessageState], queues: tuple[str, ...] | None) -> Query:

@@ -13,7 +13,7 @@ from tenure.errors import BadArgument, BadTask, UnknownQueue
 from tenure.notice import Pause
 from tenure.rules.queue_pattern import is_pattern, served_of
 
-#: How far back the journal is asked for names of queues in which nothing lies now.
+#: How far back the journal is asked for names of queues that are empty now.
 _EVENTS_LOOKED_AT = 1_000
 #: "slwo" is like "slow"; "nowhere" is not like "other".
 _ALIKE = 0.7
@@ -30,7 +30,7 @@ def full_name(access: Access, queue: str) -> str:
 
 
 def full_pattern(access: Access, queue: str) -> str:
-    """As `full_name`, for a name or a pattern in which `*` stands for any characters."""
+    """As `full_name`, for a name or a pattern in which `*` matches any characters."""
     if not is_pattern(queue):
         return full_name(access, queue)
     own = "" if access.namespace is None else f"{access.namespace}/"
@@ -54,13 +54,13 @@ def short_name(access: Access, queue: str) -> str:
 
 
 def near(word: str, names: Iterable[str]) -> str:
-    """What may have been meant, as the end of a sentence; empty where nothing is like it."""
+    """Suggest similar names, as the end of a sentence; empty where no name is similar."""
     found = difflib.get_close_matches(word, sorted(names), n=1, cutoff=_ALIKE)
     return f"; did you mean {found[0]!r}?" if found else ""
 
 
 async def queues_of(access: Access, queue: str | None) -> list[str]:
-    """The queue that was asked for, those that match the pattern, or every queue in which something lies."""
+    """The queue that was asked for, those that match the pattern, or every queue that is not empty."""
     if queue and not is_pattern(queue):
         name = full_name(access, queue)
         return [name] if access.sees(name) else []
@@ -74,7 +74,7 @@ async def paused(access: Access) -> list[Pause]:
 
 
 async def known_queues(access: Access) -> set[str]:
-    """Every queue that anybody here knows: messages, tasks, workers, pauses, schedules, or the journal of late."""
+    """List the known queues: of messages, tasks, workers, pauses, schedules, or the recent journal."""
     journal = access.state.journal
     events = await journal.read(max(0, await journal.last() - _EVENTS_LOOKED_AT), _EVENTS_LOOKED_AT)
     names = {
@@ -89,19 +89,19 @@ async def known_queues(access: Access) -> set[str]:
 
 
 async def check_known(access: Access, queues: Sequence[str], *, consequence: str = "") -> None:
-    """Raise `UnknownQueue`, with a guess at what was meant, for a queue that nobody knows."""
+    """Raise `UnknownQueue` for an unknown queue, with a guess at what was meant."""
     names = await known_queues(access)
     for queue in queues:
         if queue not in names:
             hint = near(queue, names) or f"; there are: {', '.join(sorted(names)) or 'none'}."
-            told = f"nobody knows queue {queue!r}: nothing lies there, and no task or worker has it{hint}"
+            told = f"there is no queue {queue!r}: it holds no message, and no task or worker uses it{hint}"
             raise UnknownQueue(f"{told} {consequence}".rstrip())
 
 
 async def check_one(
     access: Access, queue: str, *, consequence: str = "Nothing was changed", must_exist: bool = True
 ) -> str:
-    """The full name of a queue that somebody knows; raises `UnknownQueue`. One that is not theirs is unknown."""
+    """The full name of a known queue; raises `UnknownQueue`. A queue that the caller may not see is unknown."""
     name = full_name(access, queue)
     if must_exist or not access.sees(name):
         await check_known(access, [name], consequence=consequence)

@@ -4,10 +4,10 @@ from tenure.client.operations.access import Access
 
 
 class Operations:
-    """What can be asked and done about one subject."""
+    """Operations on one subject."""
 
     def __init__(self, access: Access) -> None:
-        """Nothing is opened yet."""
+        """Work for the identity of `access`."""
         self._access = access
 
     async def _opened(self) -> Access:

@@ -1,4 +1,4 @@
-"""Who works at a store, judged as every worker judges it. Used by whatever counts or names workers."""
+"""The workers of a store, judged as every worker judges them. Used to count and name workers."""
 
 from tenure.client.operations.access import Access
 from tenure.owner import Owner
@@ -7,7 +7,7 @@ from tenure.rules.presence import Judgement, judge
 
 
 async def judged(access: Access) -> Judgement:
-    """Everybody on the roster: the proven dead, and the others."""
+    """Judge the owners on the roster: the proven dead, and the others."""
     return judge(await access.state.roster.members(), SYSTEM_PROBE)
 
 

@@ -1,4 +1,4 @@
-"""What is left out of answers for people who may see metadata and no payloads. Pure.
+"""Redaction of answers, for people who may see metadata but no payloads. Pure.
 
 Left out are bodies, results, headers, and every text that a handler, a sender or an exception wrote. Codes, names,
 times and counts stay. Of an event's data only known fields stay: a new one is left out until it is named here.
@@ -9,11 +9,13 @@ from typing import Any
 
 import msgspec
 
+from tenure.client.operations.access import Access
 from tenure.client.operations.dead_groups import DeadGroup
 from tenure.client.operations.life import Step
 from tenure.client.operations.listed_message import ListedMessage
 from tenure.client.operations.message_detail import MessageDetail
 from tenure.client.operations.resend import EditResult
+from tenure.errors import BadArgument
 from tenure.message import Message
 from tenure.query import HeldLease
 from tenure.record import Ending, Progress
@@ -27,6 +29,13 @@ SAFE_DATA = frozenset({
     "scheduled_for", "seconds", "snoozes", "state", "success_rate", "to", "total", "triggered_by",
 })  # fmt: skip
 _NO_BODY = msgspec.Raw(b"null")
+
+
+def check_text(access: Access, text: str | None) -> None:
+    """Refuse a text search without the right to see payloads: a search would reveal them letter by letter."""
+    if text is not None and not access.sees_payload:
+        msg = "text= searches payloads and reasons, which need the scope `payload`; leave it out"
+        raise BadArgument(msg)
 
 
 def safe_data(data: Mapping[str, Any]) -> dict[str, Any]:
@@ -43,19 +52,30 @@ def redacted_listed(message: ListedMessage) -> ListedMessage:
     """A message of a list, as metadata."""
     reason = message.reason
     return msgspec.structs.replace(
-        message, reason=None if reason is None else msgspec.structs.replace(reason, text=None),
-        progress=_progress(message.progress), unreadable="", redacted=True,
-    )  # fmt: skip
+        message,
+        reason=None if reason is None else msgspec.structs.replace(reason, text=None),
+        progress=_progress(message.progress),
+        unreadable="",
+        redacted=True,
+    )
 
 
 def redacted_detail(message: MessageDetail) -> MessageDetail:
-    """One message, as metadata."""
+    """Reduce one message to its metadata."""
     return msgspec.structs.replace(
-        message, result=None, body=None, raw=None, kept_payload=None, unreadable="",
+        message,
+        result=None,
+        body=None,
+        raw=None,
+        kept_payload=None,
+        unreadable="",
         message=None if message.message is None else _message(message.message),
-        reason=_reason(message.reason), progress=_progress(message.progress),
-        history=tuple(map(_ending, message.history)), life=tuple(map(_step, message.life)), redacted=True,
-    )  # fmt: skip
+        reason=_reason(message.reason),
+        progress=_progress(message.progress),
+        history=tuple(map(_ending, message.history)),
+        life=tuple(map(_step, message.life)),
+        redacted=True,
+    )
 
 
 def redacted_group(group: DeadGroup) -> DeadGroup:

@@ -4,7 +4,7 @@ Send first, delete second: a crash between the two leaves both, and none is lost
 the old one's and what is asked for, so the repeat makes no second message.
 
 The new message has the old one's task, key, client, correlation and headers, and a header that names the old one. It
-begins anew: no attempts, no history. `unique` is left out, so that no waiting message takes its place.
+starts over: no attempts, no history. `unique` is left out, so that no waiting message takes its place.
 """
 
 import hashlib
@@ -14,14 +14,14 @@ from typing import Any
 import msgspec
 
 from tenure import envelope
-from tenure.claim_check import BodyDamaged, BodyGone
+from tenure.client.claim_check import BodyDamaged, BodyGone
 from tenure.client.operations.access import Access
 from tenure.client.operations.difference import Change, differences
 from tenure.errors import BadArgument, BadMessage, KeyConflict, MessageNotFound, NotDead
 from tenure.event import EventKind
-from tenure.given import is_whole
 from tenure.message import MAX_PRIORITY, Message, MessageState, Outgoing
-from tenure.refusal import error_of
+from tenure.rules.arguments import is_whole
+from tenure.rules.rejections import error_of
 
 #: The header of the new message that names the old one.
 FROM_HEADER = "tenure-moved-from"
@@ -64,7 +64,7 @@ class EditResult(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Edit(msgspec.Struct, frozen=True, kw_only=True):
-    """What is to be different."""
+    """The fields to change in a dead letter."""
 
     #: None: as it was.
     payload: Mapping[str, Any] | None = None
@@ -103,9 +103,13 @@ async def edit_one(access: Access, id: str, queue: str, edit: Edit, *, dry_run: 
         raise BadArgument(msg)
     new_id = None if dry_run else await _replace(access, old, new, EventKind.EDITED)
     return EditResult(
-        id=id, new_id=new_id, queue=new.queue, changes=tuple(changes),
-        checked=edit.payload is not None and task is not None, dry_run=dry_run,
-    )  # fmt: skip
+        id=id,
+        new_id=new_id,
+        queue=new.queue,
+        changes=tuple(changes),
+        checked=edit.payload is not None and task is not None,
+        dry_run=dry_run,
+    )
 
 
 def derived_id(old: Message, *, queue: str, body: bytes, priority: int) -> str:
@@ -118,7 +122,7 @@ def derived_id(old: Message, *, queue: str, body: bytes, priority: int) -> str:
 
 
 async def _read(access: Access, id: str, queue: str) -> Message:
-    """The dead letter with its body, wherever that lies."""
+    """The dead letter with its body, wherever that is kept."""
     record = await access.record(id, queue)
     if record is None or record.state is not MessageState.DEAD:
         state = "gone" if record is None else record.state
@@ -130,7 +134,7 @@ async def _read(access: Access, id: str, queue: str) -> Message:
     message = envelope.decode(record.envelope)
     try:
         # The id and the queue that the broker knows it by: the envelope's own may be of an older copy.
-        return await access.door.whole(msgspec.structs.replace(message, id=record.id, queue=record.queue))
+        return await access.client.whole(msgspec.structs.replace(message, id=record.id, queue=record.queue))
     except (BodyGone, BodyDamaged) as error:
         msg = f"message {id} cannot be sent again: {error}; it was left alone"
         raise MessageNotFound(msg) from error
@@ -140,10 +144,17 @@ def _new(old: Message, *, queue: str, body: msgspec.Raw | None = None, priority:
     payload = old.body if body is None else body
     level = old.priority if priority is None else priority
     return msgspec.structs.replace(
-        old, id=derived_id(old, queue=queue, body=bytes(payload), priority=level), queue=queue, body=payload,
-        priority=level, unique=None, generation=0, sent_at=0.0, expires_at=None,
+        old,
+        id=derived_id(old, queue=queue, body=bytes(payload), priority=level),
+        queue=queue,
+        body=payload,
+        priority=level,
+        unique=None,
+        generation=0,
+        sent_at=0.0,
+        expires_at=None,
         headers=old.headers | {FROM_HEADER: old.id},
-    )  # fmt: skip
+    )
 
 
 async def _replace(access: Access, old: Message, new: Message, kind: EventKind) -> str:
@@ -155,7 +166,7 @@ async def _replace(access: Access, old: Message, new: Message, kind: EventKind) 
         msg = f"its copy {new.id} was sent before and cancelled; {old.id} was left alone (redrive it first)"
         raise NotDead(msg)
     if known is None:
-        (sent,) = await access.door.send([Outgoing(new)])
+        (sent,) = await access.client.send([Outgoing(new)], within_quota=False)
         if sent.refusal is not None:
             raise error_of(sent.refusal)
         if sent.id != new.id:
@@ -167,7 +178,7 @@ async def _replace(access: Access, old: Message, new: Message, kind: EventKind) 
 
 
 async def _undo_if_redriven(access: Access, old: Message, new: Message) -> None:
-    """The dead letter was gone when it came to it. If somebody sent it back and it runs, one of the two is too many."""
+    """The dead letter was gone by then. If it was redriven meanwhile and runs, one of the two is too many."""
     record = await access.state.records.get(old.id, old.queue)
     if record is None or record.state in (MessageState.CANCELLED, MessageState.DEAD):
         return

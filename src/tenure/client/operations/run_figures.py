@@ -1,4 +1,4 @@
-"""What a list of messages does not say by itself: how far those that run are, and how long the completed ones took.
+"""Progress of running messages and run times of completed ones, which a list of messages lacks.
 
 A broker lists messages without either. How far a handler is stands in the message's record, how long it ran in the
 journal's event of its completion. Used by `messages.py`.
@@ -14,16 +14,16 @@ from tenure.client.operations.listed_message import ListedMessage
 from tenure.event import EventKind
 from tenure.message import MessageState
 
-#: Records are asked for so many at a time.
+#: Records are asked for this many at a time.
 _AT_ONCE = 50
-#: Events are read from the newest on, so many at a time, and so often at most.
+#: Events are read from the newest on, this many at a time, and so often at most.
 _PAGE, _PAGES = 1_000, 20
 #: The clocks of a worker and of the store may differ by this much.
 _SKEW_SECONDS = 60.0
 
 
 async def with_figures(access: Access, seen: Sequence[ListedMessage]) -> list[ListedMessage]:
-    """The same messages, with what could be found out about their runs."""
+    """Return the messages with the figures known about their runs."""
     running = [one for one in seen if one.state is MessageState.LEASED]
     completed = [one for one in seen if one.state is MessageState.COMPLETED]
     known = {one.id: one for one in [*await _progress(access, running), *await _durations(access, completed)]}
@@ -45,7 +45,7 @@ async def _progress(access: Access, seen: Sequence[ListedMessage]) -> list[Liste
 
 
 async def _durations(access: Access, seen: Sequence[ListedMessage]) -> list[ListedMessage]:
-    """Of those whose completion the journal still has."""
+    """Return the run times of messages whose completion the journal still has."""
     missing = {one.id for one in seen}
     ended = [one.finished_at for one in seen if one.finished_at is not None]
     oldest = min(ended, default=0.0) - _SKEW_SECONDS

@@ -10,8 +10,8 @@ from tenure.client.operations.operations import Operations
 from tenure.errors import UnknownSchedule
 from tenure.message import MessageState, new_id
 from tenure.notice import PostKind, Tick
-from tenure.refusal import error_of
-from tenure.schedule import Schedule, message_of
+from tenure.rules.rejections import error_of
+from tenure.tasks.schedule import Schedule, message_of
 
 
 class SchedulePause(msgspec.Struct, frozen=True, kw_only=True):
@@ -47,7 +47,7 @@ class ScheduleList(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ScheduleRun(msgspec.Struct, frozen=True, kw_only=True):
-    """The message that a schedule was run with."""
+    """The message of a schedule that was run by hand."""
 
     name: str
     message_id: str
@@ -64,7 +64,7 @@ class ScheduleChange(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ScheduleOperations(Operations):
-    """What can be asked of and done to schedules. All acts raise `UnknownSchedule`."""
+    """Operations on schedules. All acts raise `UnknownSchedule`."""
 
     async def schedules(self) -> ScheduleList:
         """Return the schedules with their last and next ticks."""
@@ -88,7 +88,9 @@ class ScheduleOperations(Operations):
             raise UnknownSchedule(msg)
         wall = access.state.wall()
         client = access.registry.client
-        (sent,) = await access.door.send([message_of(schedule, id=new_id(wall), at=wall, client=client, sent_at=wall)])
+        (sent,) = await access.client.send(
+            [message_of(schedule, id=new_id(wall), at=wall, client=client, sent_at=wall)], within_quota=False
+        )
         if sent.refusal is not None:
             raise error_of(sent.refusal)
         if not sent.duplicate:
@@ -110,7 +112,7 @@ class ScheduleOperations(Operations):
         return ScheduleChange(name=full, changed=await access.operator().resume_schedule(full, queue))
 
     async def forget_schedule(self, name: str) -> ScheduleChange:
-        """Forget the last tick of a schedule; one in the code begins anew."""
+        """Forget the last tick of a schedule; one in the code starts over."""
         access = await self._opened()
         full, queue = await self._named(name, "nothing was forgotten")
         return ScheduleChange(name=full, changed=await access.operator().forget(full, queue))
@@ -127,23 +129,23 @@ class ScheduleOperations(Operations):
         return full, found.queue
 
 
-class _Known(msgspec.Struct, frozen=True):
-    """What the code and the store know of a schedule; one of them does."""
+class _KnownSchedule(msgspec.Struct, frozen=True):
+    """A schedule as the code or the store knows it; at least one of them does."""
 
     schedule: Schedule | None
     tick: Tick | None
 
     @property
     def queue(self) -> str:
-        """Where its messages go."""
+        """The queue to which its messages go."""
         return self.schedule.call.task.queue if self.schedule is not None else self.tick.queue if self.tick else ""
 
 
-async def _known(access: Access) -> dict[str, _Known]:
+async def _known(access: Access) -> dict[str, _KnownSchedule]:
     """The schedules that are there for this identity."""
     own = "" if access.namespace is None else f"{access.namespace}/"
     ticks = {tick.schedule: tick for tick in await access.state.board.ticks() if tick.schedule.startswith(own)}
-    known = {name: _Known(access.schedules.get(name), ticks.get(name)) for name in {*access.schedules, *ticks}}
+    known = {name: _KnownSchedule(access.schedules.get(name), ticks.get(name)) for name in {*access.schedules, *ticks}}
     return {name: one for name, one in known.items() if access.sees_every_queue or access.sees(one.queue)}
 
 
@@ -152,7 +154,7 @@ async def _paused(access: Access) -> dict[str, SchedulePause]:
     return {one.name: SchedulePause(at=one.at, by=one.by) for one in posts if one.kind is PostKind.PAUSED_SCHEDULE}
 
 
-async def _status(access: Access, name: str, known: _Known, pause: SchedulePause | None) -> ScheduleStatus:
+async def _status(access: Access, name: str, known: _KnownSchedule, pause: SchedulePause | None) -> ScheduleStatus:
     tick, schedule, now = known.tick, known.schedule, access.state.wall()
     if schedule is not None:
         moments, task = schedule.moments, schedule.call.task.name
@@ -167,9 +169,7 @@ async def _status(access: Access, name: str, known: _Known, pause: SchedulePause
     if tick is None or tick.first_seen:
         return found
     state = await _state(access, tick)
-    return msgspec.structs.replace(
-        found, last_at=tick.at, message_id=tick.message_id or None, message_state=state
-    )  # fmt: skip
+    return msgspec.structs.replace(found, last_at=tick.at, message_id=tick.message_id or None, message_state=state)
 
 
 async def _state(access: Access, tick: Tick) -> MessageState | None:

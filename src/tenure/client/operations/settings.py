@@ -4,8 +4,8 @@ import msgspec
 
 from tenure.client.operations.operations import Operations
 from tenure.config import ARGUMENT, SettingName, setting_names
-from tenure.registry import Registry
-from tenure.url import safe_url
+from tenure.tasks.registry import Registry
+from tenure.url_options import safe_url
 
 #: The value of a setting with such a word in its name is never shown.
 _SECRET_WORDS = ("secret", "password", "token")
@@ -36,7 +36,7 @@ class SettingList(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class SettingOperations(Operations):
-    """What can be asked of the settings."""
+    """Operations on the settings."""
 
     async def settings(self) -> SettingList:
         """Return the settings in force with where each came from."""
@@ -57,6 +57,6 @@ def _in_force(registry: Registry, name: SettingName) -> SettingInForce:
 
 
 def _masked(name: str, value: SettingValue) -> SettingValue:
-    if isinstance(value, str) and any(word in name for word in _SECRET_WORDS):
+    if value and not isinstance(value, float | bool) and any(word in name for word in _SECRET_WORDS):
         return "…"
     return safe_url(value) if isinstance(value, str) else value

@@ -1,8 +1,8 @@
 """Stack: where the handler of a message is now, asked of the worker that holds it.
 
 The question is a post on the board, which every worker reads once a second; the answer is a key-value
-(`handler_stack.py`). Several people may ask about one message at once: the first question stands for all of them, and
-those who still wait when it was withdrawn ask again. A question that is not withdrawn lapses by itself.
+(`handler_stack.py`). Several people may ask about one message at once: they share the first question, and those who
+still wait when it was withdrawn ask again. A question that is not withdrawn lapses by itself.
 """
 
 import asyncio
@@ -21,25 +21,25 @@ from tenure.record import Progress, Record
 
 #: A worker answers within two seconds; the rest is for a slow store.
 WAIT_SECONDS = 5.0
-#: Nobody waits for longer than a question stands.
+#: No caller waits for longer than a question stays on the board.
 MOST_WAIT_SECONDS = QUESTION_SECONDS
 #: How often the answer is looked for; in the cloud each look is a request that is paid for.
 _LOOK_SECONDS, _CLOUD_LOOK_SECONDS = 0.1, 0.5
-#: An answer that is no older than this when it is asked for is new enough: somebody else asked a moment before.
+#: An answer that is no older than this when it is asked for is new enough: another caller asked a moment before.
 _FRESH_SECONDS = 1.0
-#: How often a question is asked anew, and it is looked whether the message still runs.
+#: How often a question is asked again, and it is looked whether the message still runs.
 _AGAIN_SECONDS = 1.0
-#: Looks of one person at one message, as by `--watch`, are one act for so long.
+#: Looks of one person at one message, as by `--watch`, are one act for this long.
 _SAME_ACT_SECONDS = 60.0
 #: A worker that the store has not heard for so long does not move, or is cut off.
 _SILENT_SECONDS = 3.0
 
 
 class StackOperations(Operations):
-    """What can be asked of a worker about a run."""
+    """Operations on a handler's stack."""
 
     def __init__(self, access: Access) -> None:
-        """Nothing was read yet."""
+        """Ask for the identity of `access`."""
         super().__init__(access)
         self._recorded: dict[str, float] = {}
 
@@ -52,7 +52,7 @@ class StackOperations(Operations):
         Raises `NotRunning` where no worker holds the message, `StackUnanswered` where its worker does not answer.
         """
         if not 0 < wait <= MOST_WAIT_SECONDS:
-            msg = f"wait is more than 0 and at most {MOST_WAIT_SECONDS:g} seconds, not {wait:g}; nothing was asked"
+            msg = f"wait is more than 0 and at most {MOST_WAIT_SECONDS:g} seconds, not {wait:g}; nothing was changed"
             raise BadArgument(msg)
         access = await self._opened()
         record = await find_record(access, id)
@@ -70,7 +70,7 @@ class StackOperations(Operations):
 
 
 class _Question:
-    """One question, until it is answered."""
+    """One question that waits for its answer."""
 
     def __init__(self, access: Access, record: Record) -> None:
         self._access = access
@@ -80,7 +80,7 @@ class _Question:
         self._is_ours = False
 
     async def answer(self, seconds: float) -> HandlerStack:
-        """The answer; raises where there is none in time."""
+        """Wait for the answer; raises where there is none in time."""
         clock, in_cloud = self._access.clock, self._access.broker.traits.snapshot_seconds > 1.0
         pause = _CLOUD_LOOK_SECONDS if in_cloud else _LOOK_SECONDS
         began = asked = clock.monotonic()
@@ -113,23 +113,23 @@ class _Question:
         record = await self._access.record(self._record.id, self._record.queue)
         if record is not None:
             self._record = record
-            _must_run(record, "its run ended while it was asked about")
+            _must_run(record, "its run ended before its worker answered")
 
     async def _why_unanswered(self, seconds: float) -> str:
         owner = self._record.owner or ""
         member = next((one for one in await self._state.roster.members() if one.owner.id == owner), None)
-        said = f"{owner or 'its holder'} did not say within {seconds:g} s where the handler of {self._record.id} is"
+        said = f"{owner or 'its holder'} did not report the stack of {self._record.id} within {seconds:g} s"
         return f"{said}: {_why(member, self._record)}. The message is untouched"
 
 
 def _why(member: Member | None, record: Record) -> str:
     if member is None:
         ends = "" if record.deadline_in is None else f" (its lease ends in {max(0.0, record.deadline_in):.0f} s)"
-        return f"it is no worker on the roster. It died, or it takes messages without Tenure's worker{ends}"
+        return f"it is not on the roster of workers. It died, or it takes messages without Tenure's worker{ends}"
     where = f"process {member.owner.pid} on {member.owner.host}"
     if member.silent_seconds >= _SILENT_SECONDS:
         return (
-            f"the store last heard it {member.silent_seconds:.0f} s ago. A handler holds the GIL of {where}, or that "
+            f"its last sign of life was {member.silent_seconds:.0f} s ago. A handler holds the GIL of {where}, or that "
             "is stopped, dead, or cut off from the store"
         )
     return f"{where} is alive as far as the store knows. A handler holds its GIL, or it runs an older Tenure"

@@ -1,7 +1,7 @@
-"""The bus: facts go out in batches, to the sinks at once and to the journal a moment later.
+"""The bus: publishes events in batches, to the sinks at once and to the journal a moment later.
 
 Publishing never waits and never fails the path: while the journal is away events are kept, up to a
-bound; what is dropped beyond it is counted and said.
+bound; what is dropped beyond it is counted and logged.
 """
 
 import asyncio
@@ -14,9 +14,9 @@ from operator import attrgetter
 
 from tenure.errors import BrokerError
 from tenure.event import Event
-from tenure.plural import plural
 from tenure.sink import Sink
 from tenure.state import Journal
+from tenure.text.plural import plural
 
 logger = logging.getLogger("tenure.bus")
 
@@ -28,24 +28,26 @@ _GATHER_SECONDS = 0.02
 
 
 class Bus:
-    """Carries events from the worker to whoever wants them."""
+    """Carries events from the worker to its sinks."""
 
     def __init__(self, journal: Journal, sinks: Sequence[Sink] = ()) -> None:
         """Publish to `sinks` and `journal`."""
         self._journal = journal
         self._sinks = tuple(sinks)
         self._waiting: deque[Event] = deque()
-        #: The batch on its way. After an error it is repeated as it was, so that the journal can tell.
+        #: The batch on its way. After an error it is repeated unchanged, so that the journal can recognise it.
         self._batch: list[Event] = []
         self._wake = asyncio.Event()
         self._dropped = 0
+        #: Events that never reached the journal, since the start.
+        self.dropped = 0
         self._away = False
         self._closed = asyncio.Event()
         #: How often each kind was published; cheap figures for people and tests.
         self.counts: Counter[str] = Counter()
 
     def publish(self, events: Sequence[Event]) -> None:
-        """Tell everybody. Call it on the worker's loop."""
+        """Publish to all sinks. Call it on the worker's loop."""
         for kind, alike in groupby(events, attrgetter("kind")):
             self.counts[kind.value] += len(list(alike))
         for sink in self._sinks:
@@ -53,7 +55,7 @@ class Bus:
                 sink.publish(events)
             except Exception:
                 missed = plural(len(events), "event")
-                logger.exception("%s failed; it did not get %s", type(sink).__name__, missed)
+                logger.exception("sink %s failed and did not receive %s", type(sink).__name__, missed)
         self._keep(events)
         self._wake.set()
 
@@ -62,9 +64,15 @@ class Bus:
         while len(self._waiting) > _KEEP:
             self._waiting.popleft()
             self._dropped += 1
+            self.dropped += 1
+
+    @property
+    def waiting(self) -> int:
+        """Events that are not in the journal yet."""
+        return len(self._waiting) + len(self._batch)
 
     async def run(self) -> None:
-        """Append to the journal whatever has gathered, soon after the previous append returned, until closed."""
+        """Append gathered events to the journal, soon after the previous append returned, until closed."""
         while not self._closed.is_set():
             await self._wake.wait()
             self._wake.clear()
@@ -96,14 +104,14 @@ class Bus:
             if not self._away:
                 self._away = True
                 # For those who look closer: others ask at the same place once a second, and warn.
-                logger.debug("the journal is away, with %s waiting: %s", self._to_follow(batch), error)
+                logger.debug("the journal cannot be reached, %s waiting: %s", self._to_follow(batch), error)
             return False
         self._batch = []
         if self._away:
             self._away = False
-            logger.debug("the journal is back; next: %s", self._to_follow(batch))
+            logger.debug("the journal can be reached again; next: %s", self._to_follow(batch))
         if self._dropped:
-            logger.warning("dropped %s while the journal was away", plural(self._dropped, "event"))
+            logger.warning("dropped %s while the journal could not be reached", plural(self._dropped, "event"))
             self._dropped = 0
         return True
 

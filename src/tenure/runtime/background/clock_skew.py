@@ -1,7 +1,7 @@
-"""Skewing: says in the log when this machine's wall clock is too far from the store's, and when it is right again.
+"""Clock skew: logs when this machine's wall clock differs too much from the store's, and when it is right again.
 
-Looked at once a second, because a clock may be set at any time. What is too far is `rules/skew.py`. Runs beside the
-heartbeat (`beside.py`); `Broker.check` gives the same finding to whoever asks.
+Checked once a second, because a clock may be set at any time. `rules/skew.py` says how much is too much. Runs beside
+the heartbeat (`background.py`); `Broker.check` gives the same finding on request.
 """
 
 import asyncio
@@ -14,7 +14,7 @@ from tenure.rules.skew import MOST_SKEW_SECONDS, find_skew
 logger = logging.getLogger("tenure.clocks")
 
 
-class Skewing:
+class ClockSkewWatch:
     """Compares two wall clocks."""
 
     def __init__(self, subject: str, clock: Clock, wall: Callable[[], float], every: float) -> None:
@@ -26,19 +26,19 @@ class Skewing:
         self._is_told = False
 
     async def run(self) -> None:
-        """Look for ever."""
+        """Check the clock until cancelled."""
         while True:
             self.look()
             await asyncio.sleep(self._every)
 
     def look(self) -> None:
-        """Tell what changed since the last look."""
+        """Log what changed since the last look."""
         own, store = self._clock.wall(), self._wall()
         found = find_skew(self._subject, own=own, store=store)
         if found and not self._is_told:
             self._is_told = True
             for one in found:
                 logger.warning("%s: %s. %s [%s]", one.subject, one.evidence, one.remedy, one.id)
-        elif self._is_told and abs(own - store) < MOST_SKEW_SECONDS / 2:  # not at the bound: it would be told for ever
+        elif self._is_told and abs(own - store) < MOST_SKEW_SECONDS / 2:  # not at the bound: that would log for ever
             self._is_told = False
             logger.info("%s: this machine's wall clock agrees with the store's again", self._subject)

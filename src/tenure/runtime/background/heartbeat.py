@@ -1,18 +1,18 @@
-"""The heartbeat: sole keeper of the latest lease of everything in flight.
+"""The heartbeat: the only keeper of the latest lease of everything in flight.
 
-`hold` takes over a batch of leases, `hand_over` gives the latest ones back for settling. In between one
-loop renews them all, batched, each at a third of its lease, so that short messages never touch the
-network. It runs on a loop and thread of its own (`sideloop.py`) and so survives handlers that block the
-worker's loop; in virtual time it runs in the one loop there is.
+`hold` takes over a batch of leases, `hand_over` gives the latest ones back for settling. In between one loop renews all
+of them in batches, each at a third of its lease, so that short messages never use the network. It runs on a loop and
+thread of its own (`side_thread.py`), so it goes on while a handler blocks the worker's loop; in virtual time it runs in
+the one loop there is.
 
-A beat that fails is tried again within the interval. A lease is lost only when the broker says so: while
-the broker is away the work goes on, and the fence decides when it is back.
+A beat that fails is tried again within the interval. A lease is lost only when the broker says so: while the broker is
+away the work goes on, and the fence decides when it is back.
 
-Of tasks with `heartbeat=False` nobody renews the lease once the handler has begun. It is still kept here: touched once
-on arrival where it was lent for less than the work needs, and lost at its end, whoever says so.
+For tasks with `heartbeat=False` the lease is not renewed once the handler has started. It is still kept here: it is
+touched once on arrival if it is shorter than the work needs, and it counts as lost when it ends.
 
-When what is due for one lease, and what becomes of it after a beat, is in `held.py`. Before: `admission.py`, by way
-of `path.py`. After: `settling.py`.
+`held_lease.py` has when one lease is due, and what becomes of it after a beat. Before: `path/holding.py`. After:
+`path/outbox.py`.
 """
 
 import asyncio
@@ -21,7 +21,7 @@ import contextlib
 import logging
 import math
 import threading
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 
 import msgspec
 
@@ -29,19 +29,21 @@ from tenure.broker import Broker
 from tenure.clock import Clock
 from tenure.errors import BrokerUnavailable, LeaseLost
 from tenure.lease import Lease, LeaseState
-from tenure.runtime.delivery import Delivery
-from tenure.runtime.held import BeatStats, Held, Wish, first_due, max_hold
+from tenure.runtime.background.held_lease import KeptLease, Wish, first_due, max_hold
+from tenure.runtime.delivery import BeatStats, Delivery
 from tenure.state import Ledger
 from tenure.timing.policy import beat_interval
 
-__all__ = ["BeatStats", "Heartbeat"]
+__all__ = ["Beat", "BeatStats", "Heartbeat"]
 
 logger = logging.getLogger("tenure.heartbeat")
 
 #: Beats due within this part of their interval go along with one that is due now.
 _GATHER = 0.2
+#: A message whose lease was renewed, and what was done for it so far.
+Beat = tuple[Delivery, BeatStats]
 #: A lease that is being renewed, and what was asked for it.
-_Beat = tuple[Held, Wish]
+_Beat = tuple[KeptLease, Wish]
 
 
 class Heartbeat:
@@ -55,10 +57,13 @@ class Heartbeat:
         *,
         on_lost: Callable[[Delivery], None],
         on_overheld: Callable[[Delivery], None],
-        on_failed: Callable[[int, str], None],
-        on_beats: Callable[[Sequence[tuple[str, str]]], None] | None = None,
+        on_failed: Callable[[Sequence[str], str], None],
+        on_beats: Callable[[Sequence[Beat]], None] | None = None,
     ) -> None:
-        """All of these are called from the heartbeat's own loop. `on_beats`: queue and task of what was renewed."""
+        """Take callbacks, called on the heartbeat's own loop.
+
+        `on_failed`: the messages, and why; `on_beats`: what was done so far for each message whose lease was renewed.
+        """
         self._broker = broker
         self._ledger = ledger
         self._clock = clock
@@ -66,11 +71,11 @@ class Heartbeat:
         self._on_overheld = on_overheld
         self._on_failed = on_failed
         self._on_beats = on_beats
-        #: How long a run is expected to take; asked from any thread, and told to the store with a beat.
+        #: How long a run is expected to take; asked from any thread, and sent to the store with a beat.
         self.expected: Callable[[Delivery], float | None] = lambda _: None
-        self._held: dict[Delivery, Held] = {}
+        self._held: dict[Delivery, KeptLease] = {}
         self._lock = threading.Lock()
-        self._in_beat: frozenset[Held] = frozenset()
+        self._in_beat: frozenset[KeptLease] = frozenset()
         self._beat_over: concurrent.futures.Future[None] = concurrent.futures.Future()
         self._wakes_at = math.inf
         #: Messages whose lease is touched at once, whenever it is due. None: all of them. Not a due time: a beat under
@@ -80,19 +85,25 @@ class Heartbeat:
         self._nudged: asyncio.Event | None = None
 
     def __len__(self) -> int:
-        """How many leases are held."""
+        """Count the leases that are held."""
         return len(self._held)
 
     # -- called from the worker's loop -------------------------------------------------------------
 
-    def hold(self, deliveries: Iterable[Delivery], *, begun: bool = True) -> None:
-        """Take over the leases of a batch. `begun`: their handlers start now, and with them the time of `max_hold`."""
+    def hold(
+        self, deliveries: Sequence[Delivery], leases: Sequence[Lease] | None = None, *, begun: bool = True
+    ) -> None:
+        """Take over the leases of a batch. `begun`: their handlers start now, and with them the time of `max_hold`.
+
+        `leases`: the latest ones, where these were held before.
+        """
         now = self._clock.monotonic()
         earliest = math.inf
         with self._lock:
-            for delivery in deliveries:
+            for delivery, lease in zip(deliveries, leases or [one.lease for one in deliveries], strict=True):
                 ends = now + max_hold(delivery) if begun else math.inf
-                held = self._held[delivery] = Held(delivery, first_due(delivery, now), ends)
+                held = KeptLease(delivery, lease, first_due(delivery, lease, now), ends)
+                self._held[delivery] = held
                 if begun and not delivery.is_renewed and delivery.verdict is None:  # else its settle waits
                     held.stop_renewing(now)
                 earliest = min(earliest, held.due, ends, held.lapses)
@@ -100,7 +111,7 @@ class Heartbeat:
         if late:
             self._nudge()
 
-    def begin(self, delivery: Delivery) -> None:
+    def begin(self, delivery: Delivery, *, is_renewed: bool) -> None:
         """The handler of one that was held waiting starts now. Nothing, if it is not held any more."""
         with self._lock:
             held = self._held.get(delivery)
@@ -108,7 +119,7 @@ class Heartbeat:
                 return
             now = self._clock.monotonic()
             held.ends = now + max_hold(delivery)
-            if not delivery.is_renewed:
+            if not is_renewed:
                 held.stop_renewing(now)
             late = held.wakes_at() < self._wakes_at
         if late:
@@ -121,8 +132,12 @@ class Heartbeat:
             beating = not self._in_beat.isdisjoint(h for h in held if h is not None) if self._in_beat else False
             over = self._beat_over
             for one in held:
+                if one is None or one.is_untouched:
+                    continue
+                if one.extensions or one.last_error is not None:
+                    one.note_end()
                 # A thread that was left may still wait for its touch.
-                for waiter in one.take_wish().listening() if one is not None and one.waiters else ():
+                for waiter in one.take_wish().listening() if one.waiters else ():
                     waiter.set_exception(LeaseLost("the run was ended; its lease was not renewed"))
         if beating:
             # A touch may replace the receipt: settling with the old one would fail, or worse, succeed.
@@ -130,17 +145,17 @@ class Heartbeat:
         return [d.lease if h is None else h.lease for d, h in zip(deliveries, held, strict=True)]
 
     def deadline(self, delivery: Delivery) -> float:
-        """When the latest lease ends, on our clock."""
+        """Return when the latest lease ends, on our clock."""
         held = self._held.get(delivery)
         return (held.lease if held else delivery.lease).deadline
 
     def deliveries(self) -> list[Delivery]:
-        """Whose leases are held now. Any thread may call."""
+        """Return the deliveries whose leases are held now. Any thread may call."""
         with self._lock:
             return list(self._held)
 
     def stats(self, delivery: Delivery) -> BeatStats:
-        """What was done for this message so far."""
+        """The counts for this message so far."""
         held = self._held.get(delivery)
         if held is None:
             return BeatStats(is_running=False)
@@ -206,9 +221,12 @@ class Heartbeat:
             self._on_overheld(held.delivery)
 
     def _end_lapsed(self) -> None:
-        """Nobody renews these: our own clock says when they are over, and it is never later than the broker's.
+        """End runs whose lease is not renewed and has ended.
 
-        What is done by then and waits to be settled is renewed from here on: else it would be run again.
+        Our own clock decides, which is never later than the broker's.
+
+        If the run is over and waits to be settled, the lease is renewed from here on: otherwise the message would run
+        again.
         """
         now = self._clock.monotonic()
         with self._lock:
@@ -231,7 +249,7 @@ class Heartbeat:
             beats = [(held, held.take_wish()) for held in due]
             self._in_beat = frozenset(due)
             over = self._beat_over = concurrent.futures.Future()
-            over.set_running_or_notify_cancel()  # whoever waits for it may give up, but not call it off
+            over.set_running_or_notify_cancel()  # a waiting caller may give up, but not cancel it
         limit = self._broker.traits.batch_limit
         try:
             for start in range(0, len(beats), limit):
@@ -241,8 +259,11 @@ class Heartbeat:
                 self._in_beat = frozenset()
             over.set_result(None)
 
-    def _due(self, now: float) -> list[Held]:
-        """Whatever must be renewed now, and what soon must be; after `check_now` also what it named and is not lost."""
+    def _due(self, now: float) -> list[KeptLease]:
+        """The leases that must be renewed now or soon.
+
+        After `check_now` also those that it named and that are not lost.
+        """
         held = self._held.values()
         to_check, self._to_check = self._to_check, frozenset()
         if to_check is None:
@@ -254,7 +275,7 @@ class Heartbeat:
         return [*due, *(h for h in checked if h not in due)]
 
     async def _renew(self, beats: list[_Beat]) -> None:
-        """Claims first: where one exists it is the lease, whether the broker can be reached or not."""
+        """Renew claims first: where there is one it decides, whether the broker can be reached or not."""
         began = self._clock.monotonic()
         kept, error = await self._renew_claims(beats)
         answers: list[Lease | None]
@@ -265,11 +286,11 @@ class Heartbeat:
         now = self._clock.monotonic()
         missed: list[_Beat] = []
         lost: list[_Beat] = []
-        renewed: list[tuple[str, str]] = []
+        renewed: list[Beat] = []
         with self._lock:
             for beat, answer in zip(beats, answers, strict=True):
                 held, wish = beat
-                mine = kept.get(held) if held.delivery.token is not None else _is_held(answer)
+                mine = kept.get(held) if held.delivery.claim is not None else _is_held(answer)
                 if mine is False:
                     held.note_taken(began)  # before the answer replaces the lease and its deadline
                 if answer is not None:
@@ -281,8 +302,8 @@ class Heartbeat:
                     missed.append(beat)
                 else:
                     self._extend(beat, now)
-                    renewed.append(name_of(held.delivery))
-                token = held.delivery.token
+                    renewed.append((held.delivery, held.stats()))
+                token = held.delivery.claim
                 if mine and token is not None and not held.is_renewed:
                     held.lapses = max(held.lapses, began + wish.asked(token).seconds)
         if error is not None and missed:
@@ -291,16 +312,16 @@ class Heartbeat:
         if renewed and self._on_beats is not None:
             self._on_beats(renewed)
 
-    def _asked(self, held: Held, wish: Wish) -> Lease:
-        """The lease as it is touched: with what is known of the work, for those who look at leases."""
+    def _asked(self, held: KeptLease, wish: Wish) -> Lease:
+        """The lease to touch, with what is known of the work, for people who look at leases."""
         lease, size, expected = wish.asked(held.lease), held.delivery.size, self.expected(held.delivery)
         if size is None and expected is None:
             return lease
         return msgspec.structs.replace(lease, size=size, predicted_seconds=expected)
 
-    async def _renew_claims(self, beats: list[_Beat]) -> tuple[dict[Held, bool], BrokerUnavailable | None]:
+    async def _renew_claims(self, beats: list[_Beat]) -> tuple[dict[KeptLease, bool], BrokerUnavailable | None]:
         """Which claims are still ours; empty, and why, if the ledger is away."""
-        tokens = {held: wish.asked(held.delivery.token) for held, wish in beats if held.delivery.token}
+        tokens = {held: wish.asked(held.delivery.claim) for held, wish in beats if held.delivery.claim}
         if not tokens:
             return {}, None
         try:
@@ -318,27 +339,19 @@ class Heartbeat:
         with self._lock:
             for held, wish in missed:
                 held.miss(wish, error, now)
-        self._on_failed(len(missed), str(error))
+        self._on_failed([held.delivery.id for held, _ in missed], str(error))
 
     def _lose(self, lost: list[_Beat]) -> None:
-        ended: list[Held] = []
+        ended: list[KeptLease] = []
         with self._lock:
             for held, wish in lost:
-                if held.delivery.verdict is None:
-                    held.delivery.lease_lost = True
+                if held.note_lost():
                     self._held.pop(held.delivery, None)
                     ended.append(held)
-                # Otherwise its settle waits in the outbox, and perhaps took effect though no answer came:
-                # the store's fence decides.
                 held.lose(wish)
         for held in ended:
-            logger.debug("the lease on %s is lost; its handler is ended", held.delivery.id)  # `reporting` tells people
+            logger.debug("lost the lease on %s; ending its handler", held.delivery.id)  # `reporting` logs it
             self._on_lost(held.delivery)
-
-
-def name_of(delivery: Delivery) -> tuple[str, str]:
-    """Its queue and task."""
-    return (delivery.queue, "" if delivery.message is None else delivery.message.task)
 
 
 def _is_held(answer: Lease | None) -> bool | None:

@@ -1,9 +1,9 @@
-"""Pruning: the journal, the audit log and the key-values forget what is old, so that they do not grow for ever.
+"""Pruning: removes old events, acts and key-values, so that they do not grow for ever.
 
-Events go by the setting, acts after 400 days (`act.KEPT_SECONDS`), each key-value by its own time. Runs beside the
+Events go by the setting, acts after 400 days (`act.KEPT_SECONDS`), each key-value by its own expiry. Runs beside the
 heartbeat.
 
-Of all workers, the one that has the turn prunes: on a cloud's table each look costs money.
+Of all workers only the one that has the turn prunes: on a cloud's table each read costs money.
 """
 
 import asyncio
@@ -12,8 +12,8 @@ import os
 
 from tenure.act import KEPT_SECONDS
 from tenure.errors import BrokerError
-from tenure.plural import plural
 from tenure.state import State
+from tenure.text.plural import plural
 
 logger = logging.getLogger("tenure.pruning")
 
@@ -24,8 +24,8 @@ TURN = "prune-journal"
 _TURN_SECONDS = 1.5 * PRUNE_SECONDS
 
 
-class Pruner:
-    """Keeps the journal, the audit log and the key-values of one place to their windows."""
+class JournalPruner:
+    """Prunes the journal, the audit log and the key-values of one store."""
 
     def __init__(self, state: State, keep_seconds: float) -> None:
         """Keep events for `keep_seconds`."""
@@ -34,7 +34,7 @@ class Pruner:
         self._token = os.urandom(8).hex()
 
     async def run(self) -> None:
-        """Prune for ever, whenever it is our turn."""
+        """Prune whenever it is our turn, until cancelled."""
         while True:
             await asyncio.sleep(PRUNE_SECONDS)
             try:
@@ -48,5 +48,7 @@ class Pruner:
             else:
                 logger.debug(
                     "removed %s, %s and %s",
-                    plural(gone, "old event"), plural(acts, "old act"), plural(documents, "expired key-value"),
-                )  # fmt: skip
+                    plural(gone, "old event"),
+                    plural(acts, "old act"),
+                    plural(documents, "expired key-value"),
+                )

@@ -1,9 +1,9 @@
-"""Rollup: makes rows of minutes from the rows of ten seconds, and rows of hours from those of minutes.
+"""Rollup: sums rows of ten seconds into rows of minutes, and those into rows of hours.
 
-Of all workers, the one that has the turn does it. A sum is always computed from all rows below it and replaces the row
-that is there; nothing is ever added to a row. So it does not matter how often it is done, whether two workers do it at
-once, or that a row came late: whatever differs is written again. After a gap everything is caught up that the shorter
-rows still reach back to.
+Of all workers, the one that has the turn does it. A sum is always computed from all rows below it and replaces the
+existing row; nothing is ever added to a row. So it does not matter how often it is done, whether two workers do it at
+once, or that a row came late: a row that differs is written again. After a gap everything is summed that the shorter
+rows still cover.
 
 Before: `tallying.py`, `depths.py`. After: `client/tallies.py`. Runs beside the heartbeat.
 """
@@ -14,11 +14,11 @@ import os
 from collections.abc import Callable, Iterable, Sequence
 
 from tenure.errors import BrokerError
-from tenure.runtime.depths import DepthWriter
+from tenure.runtime.background.depths import DepthWriter
 from tenure.state import Board, Journal
 from tenure.tally import HOUR, MINUTE, TEN_SECONDS, Tally
 from tenure.timing import tallied
-from tenure.timing.tallied import DEPTH_NONCE, Row, Sum
+from tenure.timing.tallied import DEPTH_NONCE, Sum, TallyRow
 
 logger = logging.getLogger("tenure.rollup")
 
@@ -26,9 +26,9 @@ logger = logging.getLogger("tenure.rollup")
 TURN = "tallies"
 #: The nonce of rows that are sums over all processes.
 SUM_NONCE = ""
-#: A bucket is closed so many seconds after its end: by then its rows are stored.
+#: A bucket is closed this many seconds after its end: by then its rows are stored.
 _CLOSED_AFTER = 15
-#: Rows may come late: so many seconds are looked at again each time.
+#: Rows may come late: this many seconds are looked at again each time.
 _AGAIN_SECONDS = 600
 #: After a gap it is caught up as far back as the shorter rows are kept for sure.
 _REACH = {MINUTE: 3_600, HOUR: 86_400}
@@ -41,9 +41,14 @@ class Rollup:
     """Sums up the tallies of one place, whenever it has the turn."""
 
     def __init__(
-        self, journal: Journal, board: Board, wall: Callable[[], float], depths: DepthWriter | None, *,
+        self,
+        journal: Journal,
+        board: Board,
+        wall: Callable[[], float],
+        depths: DepthWriter | None,
+        *,
         store_seconds: float,
-    ) -> None:  # fmt: skip
+    ) -> None:
         """`depths` stores how deep queues are; None: it cannot be known here. `store_seconds`: how often rows come."""
         self._journal = journal
         self._board = board
@@ -57,7 +62,7 @@ class Rollup:
         self._summed_at = 0.0
 
     async def run(self) -> None:
-        """Sum up for ever, whenever it is our turn."""
+        """Sum up whenever it is our turn, until cancelled."""
         while True:
             await asyncio.sleep(self._every)
             try:
@@ -67,7 +72,7 @@ class Rollup:
                     self._written = None
             except BrokerError as error:
                 self._written = None
-                logger.debug("statistics were not summed up; the next try is in %g s: %s", self._every, error)
+                logger.debug("statistics were not rolled up; the next try is in %g s: %s", self._every, error)
 
     async def work(self) -> None:
         """Store the depths; once a minute, write every sum that is missing or out of date."""
@@ -88,7 +93,7 @@ class Rollup:
         self._summed_at = now
 
     async def _stored(self, now: float) -> dict[tuple[int, int], list[Tally]]:
-        """What is written already, by whoever had the turn before."""
+        """The rows that earlier holders of the turn have written."""
         found: dict[tuple[int, int], list[Tally]] = {}
         for step, reach in _REACH.items():
             for bucket in (buckets := _closed(now, step, reach)):
@@ -135,7 +140,7 @@ def _summed(step: int, bucket: int, below: Sequence[Tally]) -> list[Tally]:
     return sums if depths is None else [*sums, Tally(step, bucket, DEPTH_NONCE, 0, depths)]
 
 
-def _last_depths(rows: Iterable[Row]) -> bytes | None:
+def _last_depths(rows: Iterable[TallyRow]) -> bytes | None:
     """Of several moments the last one: what queues held at the end of the bucket."""
     last = max(rows, key=lambda row: row.depths_at or 0.0, default=None)
     if last is None or last.depths_at is None:
@@ -144,7 +149,7 @@ def _last_depths(rows: Iterable[Row]) -> bytes | None:
 
 
 def _emptied(old: Iterable[Tally], new: Iterable[Tally]) -> list[Tally]:
-    """Rows of an earlier sum that the new one does not replace say nothing from now on."""
+    """Rows that clear an earlier sum: rows that the new sum does not replace count nothing from now on."""
     kept = {(tally.nonce, tally.number) for tally in new}
     return [
         Tally(tally.step, tally.bucket, tally.nonce, tally.number, tallied.empty())

@@ -1,12 +1,14 @@
-"""Sampling: how long runs took, told to all workers once a second.
+"""Sampling: how long runs took, shared with all workers once a second.
 
-A few runs of each task are enough, so most of them cost a look into a dict. Which few is left to chance, among all that
-ended in that second: the first ones would be the shortest of those that began together. What failed by itself is left
-out, and so is what was cancelled or taken away while its lease stood. A run that was ended because it took too long, or
-because its worker stopped, counts as one that would have taken longer, and none of those is passed over for others.
+A few runs of each task are enough, so most of them cost one look into a dict. Which ones is left to chance, among all
+that ended in that second: the first ones would be the shortest of those that started together. Runs that failed by
+themselves are left out, and so are runs that were cancelled or taken away while their lease was valid. A run that was
+ended because it took too long, or because its worker stopped, counts as one that would have taken longer, and is always
+kept.
 
-Told by `path.py` at the end of the path; kept by `Journal.sample`, and told to `learning.py` just before. While the
-journal is away samples are dropped: there will be others.
+Called by `path/reporting.py` at the end of the path, and for consumers over HTTP by `server/consumers/reporting.py`.
+Samples go to `path/learning.py`, in a worker, and then to `Journal.sample`. While the journal is away
+samples are dropped: there will be others.
 """
 
 import asyncio
@@ -18,12 +20,12 @@ import random
 from collections.abc import Callable, Sequence
 
 from tenure.errors import BrokerError
-from tenure.plural import plural
 from tenure.rules.shared_samples import shared_queue
 from tenure.runtime.delivery import Delivery
 from tenure.sample import Ended, Sample
 from tenure.settlement import Settlement
 from tenure.state import Journal
+from tenure.text.plural import plural
 from tenure.verdict import Completed
 
 logger = logging.getLogger("tenure.sampling")
@@ -38,15 +40,15 @@ _MOST_WEIGHT = 1.0 - 1e-9
 
 
 def hardware_class() -> str:
-    """What kind of machine this is, as far as it matters for how long work takes."""
+    """Return the kind of this machine, as far as it matters for how long work takes."""
     return f"{platform.machine()} {os.cpu_count()}"
 
 
 class _Second:
     """The runs of one task on one queue in this second: a fair choice of them, however many there are.
 
-    A reservoir: every run has the same chance to be in it at the end. How many are passed over before the next one
-    gets in is drawn at once (Li's algorithm L), so that to be passed over costs a subtraction.
+    A reservoir: every run has the same chance to be in it at the end. The number of runs to pass over before the next
+    one is drawn at once (Li's algorithm L), so passing over one costs a subtraction.
     """
 
     __slots__ = ("_chance", "_weight", "killed", "runs", "skip")
@@ -56,7 +58,7 @@ class _Second:
         self.runs: list[Sample] = []
         #: Ended from outside; not drawn.
         self.killed: list[Sample] = []
-        #: So many more are passed over.
+        #: This many more are passed over.
         self.skip = 0
         self._weight = 1.0
 
@@ -74,13 +76,15 @@ class _Second:
 
 
 class Sampler:
-    """The samples of this second, on their way to the journal."""
+    """Writes the samples of each second to the journal."""
 
-    def __init__(self, journal: Journal, observe: Callable[[Sample], None] | None = None) -> None:
-        """Write to `journal`, and tell `observe`."""
+    def __init__(
+        self, journal: Journal, observe: Callable[[Sample], None] | None = None, *, hardware: str | None = None
+    ) -> None:
+        """Write to `journal`, and call `observe`. `hardware`: where the runs are. None: here; empty: not known."""
         self._journal = journal
         self._observe = observe
-        self._hardware = hardware_class()
+        self._hardware = hardware_class() if hardware is None else hardware
         #: Of its own, and always the same: what is simulated comes out the same each time.
         self._chance = random.Random(1)  # noqa: S311 - no secret
         self._seconds: dict[tuple[str, str], _Second] = {}
@@ -130,7 +134,7 @@ class Sampler:
             await self.flush()
 
     async def flush(self) -> None:
-        """Tell and write what was taken so far."""
+        """Pass on and write what was taken so far."""
         self._wake.clear()
         taken, self._seconds = self._seconds.values(), {}
         if self._observe is not None:
@@ -143,4 +147,4 @@ class Sampler:
         try:
             await self._journal.sample(samples)
         except BrokerError as error:
-            logger.debug("how long %s took was not kept: %s", plural(len(samples), "run"), error)
+            logger.debug("could not store how long %s took: %s", plural(len(samples), "run"), error)

@@ -1,15 +1,15 @@
 """The scheduler: sends the messages of schedules, one a tick however many workers run it.
 
-Nobody is elected. Every worker works out the same ticks, and sends a tick's message under an id that follows from
+There is no leader. Every worker works out the same ticks, and sends a tick's message under an id that follows from
 the schedule's name and the moment, so the broker keeps one copy. Then the tick is noted on the board: nothing at or
 before the newest noted tick of a schedule is sent. Send first, note second: a crash between the two repeats the send,
 which changes nothing; the other order would lose the tick. Only a worker that is frozen just before its send, for
 longer than the broker remembers ids, can send a tick again.
 
 The time is the store's (`State.wall`), so a worker whose own clock is wrong sends nothing early or late. A noted tick
-that lies ahead of the store's time comes from a clock that was wrong: an earlier Tenure's, or the store's own. It is
-logged and forgotten, and the schedule goes on with its next tick. What was sent early is not sent a second time: the
-broker knows its id for as long as it keeps what is finished.
+ahead of the store's time comes from a clock that was wrong: an earlier Tenure's, or the store's own. It is logged and
+forgotten, and the schedule goes on with its next tick. What was sent early is not sent a second time: the broker
+knows its id for as long as it keeps what is finished.
 
 A tick is missed if it is older than `GRACE_SECONDS` when a worker comes to it, or if a later one has come too. At
 most one message is sent for all that was missed, and none for the time before the schedule, or its present line,
@@ -34,9 +34,9 @@ from tenure.errors import BadMessage, BrokerUnavailable
 from tenure.event import Event, EventKind
 from tenure.message import Outgoing
 from tenure.notice import PostKind, Tick
-from tenure.runtime.backoff import Backoff
-from tenure.schedule import Schedule, message_of
+from tenure.runtime.outage import OutageBackoff
 from tenure.state import Board
+from tenure.tasks.schedule import Schedule, message_of
 
 logger = logging.getLogger("tenure.scheduling")
 
@@ -47,14 +47,14 @@ GRACE_SECONDS = 60.0
 _LOOK_SECONDS = 1.0
 _LEAST_SECONDS = 0.001
 
-#: A noted tick that lies further ahead of the store's time was noted by a clock that was wrong.
+#: A noted tick that is further ahead of the store's time was noted by a wrong clock.
 _AHEAD_SECONDS = 2.0
 
 Publish = Callable[[Sequence[Event]], None]
 
 
 class Sender(Protocol):
-    """What the scheduler needs of a broker."""
+    """The part of a broker that the scheduler uses."""
 
     async def send(self, batch: Sequence[Outgoing]) -> list[Sent]:
         """Store messages, idempotent by id."""
@@ -62,13 +62,20 @@ class Sender(Protocol):
 
 
 class Scheduler:
-    """Sends what is due, for ever."""
+    """Sends what is due, until cancelled."""
 
     def __init__(
-        self, schedules: Sequence[Schedule], broker: Sender, board: Board, clock: Clock, publish: Publish, *,
-        wall: Callable[[], float], client: str | None = None,
-    ) -> None:  # fmt: skip
-        """Send on behalf of `client`; tell `publish` of ticks that this worker was the first to note.
+        self,
+        schedules: Sequence[Schedule],
+        broker: Sender,
+        board: Board,
+        clock: Clock,
+        publish: Publish,
+        *,
+        wall: Callable[[], float],
+        client: str | None = None,
+    ) -> None:
+        """Send on behalf of `client`; call `publish` for ticks that this worker was the first to note.
 
         `wall` is the store's wall time.
         """
@@ -84,8 +91,8 @@ class Scheduler:
         self._next: dict[str, float] = {}
 
     async def run(self) -> None:
-        """Look at the clock once a second, and when a tick comes, for ever."""
-        backoff = Backoff(self._clock)
+        """Check the clock once a second, and when a tick is due, until cancelled."""
+        backoff = OutageBackoff(self._clock)
         while True:
             try:
                 await self.look()
@@ -102,7 +109,7 @@ class Scheduler:
         now = self._wall()
         due = [schedule for schedule in self._schedules if self._is_due(schedule.name, now)]
         if due:
-            # Asked anew at each tick: most often another worker was faster, and there is nothing to send.
+            # Asked again at each tick: most often another worker was faster, and there is nothing to send.
             known = {tick.schedule: tick for tick in await self._board.ticks()}
             posts = (await self._board.read()).posts
             paused = {post.name for post in posts if post.kind is PostKind.PAUSED_SCHEDULE}
@@ -132,7 +139,7 @@ class Scheduler:
             logger.info("schedule %s is paused: no message is sent for %s", schedule.name, _iso(schedule, at))
             sent_id = ""
         elif is_late and schedule.missed == "skip":
-            logger.warning("schedule %s: the tick of %s was missed, and is skipped", schedule.name, _iso(schedule, at))
+            logger.warning("schedule %s: the tick of %s was missed and is skipped", schedule.name, _iso(schedule, at))
             sent_id = ""
         else:
             sent_id = await self._send(schedule, at, now)
@@ -141,7 +148,7 @@ class Scheduler:
         self._plan(schedule, at)
 
     async def _send(self, schedule: Schedule, at: float, now: float) -> str:
-        """Send the message of a tick; the id of the one that stands for it. Empty: it was refused.
+        """Send the message of a tick; the id of the stored message. Empty: it was refused.
 
         A refusal would be the same at every try, so the tick is given up and the next one gets its chance.
         """
@@ -154,14 +161,22 @@ class Scheduler:
         else:
             if refusal is None:
                 return self._accepted(schedule, at, message, sent)
-        logger.error("schedule %s: the tick of %s is lost, its message was refused: %s",
-                     schedule.name, _iso(schedule, at), refusal)  # fmt: skip
+        logger.error(
+            "schedule %s: the tick of %s is lost, its message was refused: %s",
+            schedule.name,
+            _iso(schedule, at),
+            refusal,
+        )
         return ""
 
     def _accepted(self, schedule: Schedule, at: float, message: Outgoing, sent: Sent) -> str:
         if sent.id != message.message.id:
-            logger.info("schedule %s: at %s message %s of an earlier tick still waits, and stands for this one too",
-                        schedule.name, _iso(schedule, at), sent.id)  # fmt: skip
+            logger.info(
+                "schedule %s: at %s message %s of an earlier tick was still waiting; no second one was sent",
+                schedule.name,
+                _iso(schedule, at),
+                sent.id,
+            )
         return sent.id
 
     def _plan(self, schedule: Schedule, floor: float) -> None:
@@ -169,7 +184,7 @@ class Scheduler:
         self._next[schedule.name] = schedule.moments.next_after(floor)
 
     async def _go_back(self, schedule: Schedule, known: Tick, now: float) -> Tick:
-        """Forget a tick that lies ahead; the one to go on from: the last that we know of, or now.
+        """Forget a tick in the future; returns the one to go on from: the last known one, or now.
 
         Several workers may do so at once: each notes a moment that has come, and a tick that is sent again for it has
         the same id.
@@ -177,8 +192,10 @@ class Scheduler:
         logger.error(
             "schedule %s: a tick is noted for %s, which by the store's clock is %.1f min ahead: a clock is or was "
             "wrong. The schedule goes on from now; what was sent early is not sent again",
-            schedule.name, _iso(schedule, known.at), (known.at - now) / 60,
-        )  # fmt: skip
+            schedule.name,
+            _iso(schedule, known.at),
+            (known.at - now) / 60,
+        )
         at = min(self._floor.get(schedule.name, now), now)
         await self._board.forget(schedule.name)
         back = _tick(schedule, at, "")
@@ -195,18 +212,22 @@ def tick_id(name: str, at: float) -> str:
 def _tick(schedule: Schedule, at: float, message_id: str, *, first_seen: bool = False) -> Tick:
     task, next_at = schedule.call.task, schedule.moments.next_after(at)
     return Tick(
-        schedule=schedule.name, at=at, message_id=message_id, spec=_spec(schedule), task=task.name, queue=task.queue,
-        next_at=next_at if math.isfinite(next_at) else None, first_seen=first_seen,
-    )  # fmt: skip
+        schedule=schedule.name,
+        at=at,
+        message_id=message_id,
+        spec=_spec(schedule),
+        task=task.name,
+        queue=task.queue,
+        next_at=next_at if math.isfinite(next_at) else None,
+        first_seen=first_seen,
+    )
 
 
 def _event(schedule: Schedule, at: float, message_id: str, *, now: float, missed: bool, paused: bool) -> Event:
     task = schedule.call.task
     data = {"schedule": schedule.name, "scheduled_for": _iso(schedule, at), "missed": missed}
     data |= {"paused": True} if paused else {}
-    return Event(
-        EventKind.TICKED, now, queue=task.queue, task=task.name, message_id=message_id or None, data=data
-    )  # fmt: skip
+    return Event(EventKind.TICKED, now, queue=task.queue, task=task.name, message_id=message_id or None, data=data)
 
 
 def _spec(schedule: Schedule) -> str:

@@ -1,7 +1,7 @@
 """A second event loop in a thread of its own, for what must go on while the worker's loop is blocked.
 
-The heartbeat, the sweeper and the watchdog live here. In virtual time there is no second loop: the same
-coroutines run as tasks of the one loop there is.
+The heartbeat, the sweeper and the watchdog run on it. In virtual time there is no second loop: the same coroutines run
+as tasks of the one loop there is.
 """
 
 import asyncio
@@ -27,12 +27,16 @@ class Side(Protocol):
         """Cancel them and wait until they are gone."""
         ...
 
+    async def moved(self) -> None:
+        """Return once the loop of the jobs has answered."""
+        ...
+
 
 class SameLoop:
     """The jobs are tasks of the caller's loop."""
 
     def __init__(self) -> None:
-        """Nothing runs yet."""
+        """Make it without tasks."""
         self._tasks: list[asyncio.Task[None]] = []
         self._stack = contextlib.AsyncExitStack()
 
@@ -45,6 +49,10 @@ class SameLoop:
         """Cancel the tasks."""
         await cancel(self._tasks)
         await self._stack.aclose()
+
+    async def moved(self) -> None:
+        """Return after one turn of the loop."""
+        await asyncio.sleep(0)
 
 
 class OwnThread:
@@ -69,9 +77,9 @@ class OwnThread:
             try:
                 with asyncio.Runner() as runner:
                     runner.run(self._main(jobs, around, lambda: caller.call_soon_threadsafe(_tell, started, None)))
-            except BaseException as error:  # noqa: BLE001 - told to whoever waits; nobody else would see it
+            except BaseException as error:  # noqa: BLE001 - raised in the caller that waits
                 failure = error
-            with contextlib.suppress(RuntimeError):  # the caller's loop is closed: nobody waits
+            with contextlib.suppress(RuntimeError):  # the caller's loop is closed: it does not wait any more
                 caller.call_soon_threadsafe(_end, started, ended, failure)
 
         threading.Thread(target=main, name=self._name, daemon=True).start()
@@ -94,6 +102,11 @@ class OwnThread:
             self._loop.call_soon_threadsafe(self._stop.set)
         await self._ended
 
+    async def moved(self) -> None:
+        """Return once the thread's loop has made a turn."""
+        if self._loop is not None:
+            await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(asyncio.sleep(0), self._loop))
+
 
 def _tell(waiting: "asyncio.Future[None]", failure: BaseException | None) -> None:
     if waiting.done():
@@ -105,7 +118,7 @@ def _tell(waiting: "asyncio.Future[None]", failure: BaseException | None) -> Non
 
 
 def _end(started: "asyncio.Future[None]", ended: "asyncio.Future[None]", failure: BaseException | None) -> None:
-    """A failure is told once: to `start` if it still waits, else to `stop`."""
+    """A failure is raised once: in `start` if it still waits, else in `stop`."""
     _tell(ended, failure if started.done() else None)
     _tell(started, failure)
 

@@ -4,20 +4,22 @@ By queue, task and outcome: how many messages, how long handlers ran and message
 ended, bytes. `note` is called for every batch that leaves the path and must cost about a microsecond a message: it
 appends times to arrays, and puts them into buckets a thousand at a time.
 
-Two readers. `take` hands out what changed since the last time, for `tallying.py`, which stores it. `total` is all of
-it since the start, for `/metrics` and OpenTelemetry. At most `MOST_SERIES` series are kept in each; the rest is counted
-under `OTHER`. Everything runs on the worker's loop.
+Two readers. `take` hands out what changed since the last time, for `background/tallying.py`, which stores it. `series`
+is all of it since the start, for those who scrape a process (`background/worker_metrics.py`). At most `MOST_SERIES`
+series are kept in one change and `MOST_TOTAL` in all; the rest is counted under `OTHER`. Facts that are of no queue's
+outcome are counted in `facts` (`work_counts.py`). Everything runs on the worker's loop.
 """
 
 from array import array
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from tenure.event import Event, EventKind
+from tenure.runtime.background.work_counts import WorkCounts
 from tenure.runtime.delivery import Delivery
 from tenure.settlement import Outcome, Settlement
 from tenure.timing import tallied
-from tenure.timing.tallied import DELIVERIES, MOST_SERIES, OTHER, Series, Sum
+from tenure.timing.tallied import DELIVERIES, FACTS, MOST_SERIES, OTHER, Series, Sum
 from tenure.verdict import Completed, Dead, Duplicate, Lost, Retried, Returned, Snoozed, Verdict
 
 #: How a settled verdict is counted, and how its settle ends when nothing is wrong.
@@ -41,11 +43,15 @@ _SWEPT = (EventKind.REQUEUE, EventKind.MOVE_TO_DLQ)
 _DELETED = Outcome.DELETED
 #: Counted among what is unusual: nothing was asked of the broker.
 _UNSETTLED = "unsettled"
-#: So many times are put into buckets together.
+#: This many times are put into buckets together.
 _FOLD_AT = 1_024
+#: Series that are kept of one process since its start.
+MOST_TOTAL = 2_000
+#: The reason of a message that came again while an earlier run of it goes on here (`path/admission.py`).
+RUNNING_HERE = "running_here"
 
 
-class _Live:
+class _OpenSeries:
     """One series while it is counted: times are kept as they are until they are folded."""
 
     __slots__ = ("durations", "idle", "leased", "series", "size", "unusual", "usual", "waits")
@@ -96,12 +102,15 @@ class _Live:
 
 
 class Statistics:
-    """What one worker counted."""
+    """The counts of one worker."""
 
     def __init__(self) -> None:
-        """Nothing is counted yet."""
-        self._live: dict[tuple[str, str, str], _Live] = {}
-        self._total = Sum()
+        """Start with zero counts."""
+        self._live: dict[tuple[str, str, str], _OpenSeries] = {}
+        self._total = Sum(MOST_TOTAL)
+        self.facts = WorkCounts()
+        #: What happened to processes since the last `take`, by kind of event.
+        self._told: Counter[str] = Counter()
 
     def note(self, settled: Sequence[tuple[Delivery, Settlement | None]], wall_offset: float) -> None:
         """Count a batch that left the path. `wall_offset`: the store's wall time minus our monotonic time."""
@@ -110,10 +119,15 @@ class Statistics:
         for delivery, settlement in settled:
             message, lease, started, finished = delivery.message, delivery.lease, delivery.started, delivery.finished
             if (
-                settlement is None or settlement.outcome is not _DELETED or type(delivery.verdict) is not Completed
-                or message is None or not (sent_at := message.sent_at) or started is None or finished is None
+                settlement is None
+                or settlement.outcome is not _DELETED
+                or type(delivery.verdict) is not Completed
+                or message is None
+                or not (sent_at := message.sent_at)
+                or started is None
+                or finished is None
                 or lease.counters.deliveries > 1
-            ):  # fmt: skip
+            ):
                 self._note_unusual(delivery, settlement, wall_offset)
                 continue
             # Nearly all of them: completed at the first delivery.
@@ -132,6 +146,8 @@ class Statistics:
     def _note_unusual(self, delivery: Delivery, settlement: Settlement | None, wall_offset: float) -> None:
         message, lease, started = delivery.message, delivery.lease, delivery.started
         live = self._of(lease.queue, "" if message is None else message.task, _outcome_of(delivery, settlement))
+        if len(live.durations) >= _FOLD_AT:
+            live.fold()
         live.size += len(lease.envelope)
         deliveries = lease.counters.deliveries
         if started is None or delivery.finished is None:
@@ -147,6 +163,9 @@ class Statistics:
             live.unusual[_UNSETTLED] += 1
         elif settlement.outcome is not live.usual:
             live.unusual[settlement.outcome.value] += 1
+        verdict = delivery.verdict
+        if type(verdict) is Returned and verdict.reason.code == RUNNING_HERE:
+            self.facts.running_here[lease.queue, "" if message is None else message.task] += 1
 
     def beat(self, names: Sequence[tuple[str, str]]) -> None:
         """Leases were renewed; the queue and task of each."""
@@ -158,37 +177,53 @@ class Statistics:
         for event in events:
             if event.kind in _SWEPT and event.queue is not None:
                 self._of(event.queue, "", event.kind.value).series.count += int(event.data.get("count", 0))
+            elif event.kind is EventKind.OWNER_RETIRED and not event.data.get("left"):
+                self.note_fact(event.kind)
+            self.facts.note_event(event)
+
+    def note_fact(self, kind: EventKind, number: int = 1) -> None:
+        """Count what happened to processes and not to messages: heartbeats that failed, deaths."""
+        self._told[kind.value] += number
 
     def take(self) -> list[Series]:
-        """What was counted since the last time; empty: nothing."""
+        """The counts since the last time; may be empty."""
+        told, self._told = self._told, Counter()
+        facts = [Series(FACTS, "", kind, number) for kind, number in told.items()]
         if not self._live:
-            return []
+            return facts
         lives, self._live = self._live, {}
         for live in lives.values():
             live.fold()
         change = [live.series for live in lives.values()]
         self._total.add(change)
-        return change
+        return change + facts
 
     def total(self) -> Mapping[tuple[str, str, str], Series]:
-        """Everything since the start, by queue, task and outcome, but for what changed since the last `take`."""
+        """Return all counts since the start, by queue, task and outcome, without changes since the last `take`."""
         return self._total.series
 
-    def _of(self, queue: str, task: str, outcome: str) -> _Live:
+    def series(self) -> Iterator[Series]:
+        """All counts since the start, up to now: two series may have the same queue, task and outcome."""
+        yield from self._total.series.values()
+        for live in self._live.values():
+            live.fold()
+            yield live.series
+
+    def _of(self, queue: str, task: str, outcome: str) -> _OpenSeries:
         return self._live.get((queue, task, outcome)) or self._begin(queue, task, outcome)
 
-    def _begin(self, queue: str, task: str, outcome: str) -> _Live:
+    def _begin(self, queue: str, task: str, outcome: str) -> _OpenSeries:
         if len(self._live) >= MOST_SERIES:
             queue = task = OTHER
         key = (queue, task, outcome)
         found = self._live.get(key)
         if found is None:
-            found = self._live[key] = _Live(Series(queue, task, outcome), _ENDS.get(outcome))
+            found = self._live[key] = _OpenSeries(Series(queue, task, outcome), _ENDS.get(outcome))
         return found
 
 
 def _outcome_of(delivery: Delivery, settlement: Settlement | None) -> str:
-    """As `reporting.py` tells it: what was sealed is done, however its delete ended; a user's cancel is no loss."""
+    """A sealed message is done, however its delete ended; a user's cancel is not a loss (as in `path/reporting.py`)."""
     if settlement is not None and (settlement.took_effect or delivery.sealed):
         verdict = delivery.verdict
         return tallied.LEASE_LOST if verdict is None else _USUAL[type(verdict)][0]

@@ -5,7 +5,8 @@ machine wakes, while the timer of its next beat still has ten seconds to go. The
 further ahead of the loop's than before. This is looked at once a second: within a second of waking everything that is
 held is touched, and the store says what is still ours.
 
-Runs beside each heartbeat: in `beside.py`, and in `keeping.py` where the supervisor keeps the leases.
+Runs beside each heartbeat: in `background.py`, and in `supervisor/lease_keeper.py` where the supervisor keeps the
+leases.
 """
 
 import asyncio
@@ -13,7 +14,7 @@ import logging
 from collections.abc import Callable
 
 from tenure.clock import Clock
-from tenure.plural import plural
+from tenure.text.plural import plural
 
 logger = logging.getLogger("tenure.heartbeat")
 
@@ -38,7 +39,7 @@ class Suspension:
         self._every = every
 
     async def run(self) -> None:
-        """Look for ever."""
+        """Watch for a suspended machine until cancelled."""
         ahead = self._ahead()
         while True:
             await asyncio.sleep(self._every)
@@ -47,7 +48,7 @@ class Suspension:
                 self._wake(ahead - before)
 
     def _ahead(self) -> float:
-        """How far the clock that counts time asleep is ahead of the one that does not."""
+        """Return how far the clock that counts time asleep is ahead of the one that does not."""
         loop = asyncio.get_running_loop()
         while True:
             before, now = loop.time(), self._clock.monotonic()
@@ -57,8 +58,9 @@ class Suspension:
     def _wake(self, seconds: float) -> None:
         count = self._held()
         logger.warning(
-            "this machine was suspended for %.0f s; %s", seconds,
+            "this machine was suspended for %.0f s; %s",
+            seconds,
             f"renewing the {plural(count, 'lease')} held here now" if count else "no leases were held here",
-        )  # fmt: skip
+        )
         if count:
             self._touch_all()

@@ -1,15 +1,15 @@
-"""The sweeper: returns what others left behind.
+"""The sweeper: returns overdue leases, and those of dead workers.
 
-Two rhythms. Every sweep interval it returns overdue leases, whoever held them, in batches while there is
-more. Every second (in the cloud: every five) it reads the roster, judges who is proven dead (`rules/presence.py`) and
-returns all that they held at once: that is what brings a crashed worker's messages back in seconds, however long
-their leases. Silence proves nothing; who is silent and holds nothing is only taken off the roster.
+Two rhythms. Every sweep interval it returns all overdue leases, in batches. Every second (in the cloud: every five)
+it reads the roster, judges who is proven dead (`rules/presence.py`) and returns all that they held at once: that is
+what brings a crashed worker's messages back in seconds, however long their leases. Silence proves nothing; who is
+silent and holds nothing is only taken off the roster.
 
-Runs in every worker, beside the heartbeat; each act is atomic in the broker, so many sweepers do no harm. But one is
-enough: whoever has the turn sweeps, and the others skip this interval. A turn lasts one interval and is renewed by a
-sweep that takes longer. When its holder dies it lapses, and at most a quarter of an interval later somebody else has
-it, well before two intervals without a sweep are taken for an outage. The liveness tick and a sweep by hand ask for
-no turn.
+Runs in every worker, beside the heartbeat; each act is atomic in the broker, so several sweepers do no harm. But one is
+enough: the worker that has the turn sweeps, and the others skip this interval. A turn lasts one interval and is
+renewed by a sweep that takes longer. When its holder dies it lapses, and at most a quarter of an interval later
+another worker has it, well before two intervals without a sweep are taken for an outage. The liveness tick and a
+sweep by hand ask for no turn.
 """
 
 import asyncio
@@ -23,11 +23,11 @@ from tenure.clock import Clock
 from tenure.errors import BrokerUnavailable
 from tenure.event import Event, EventKind
 from tenure.owner import DeadOwner, Member, Owner
-from tenure.plural import plural
 from tenure.probe import SYSTEM_PROBE, Probe
 from tenure.rules import presence
-from tenure.runtime.backoff import Backoff
+from tenure.runtime.outage import OutageBackoff
 from tenure.state import SWEEP_TURN, Board, Roster
+from tenure.text.plural import plural
 
 logger = logging.getLogger("tenure.sweeper")
 
@@ -37,7 +37,7 @@ LIVENESS_SECONDS = 1.0
 TURN = SWEEP_TURN
 #: When so much of a turn has passed, a sweep that goes on renews it.
 _RENEW_AFTER = 1 / 3
-#: So much of an interval passes before somebody without the turn asks again.
+#: A worker without the turn asks for it again after this part of an interval.
 _ASK_AGAIN_AFTER = 1 / 4
 #: Where there are more members, each looks half as often: a look reads all of them.
 _MANY = 50
@@ -52,13 +52,22 @@ class Sweeper:
     """Returns overdue leases and the leases of the dead."""
 
     def __init__(
-        self, broker: Broker, roster: Roster, clock: Clock, publish: Publish, *,
-        request: SweepRequest, triggered_by: str = "scheduler", board: Board | None = None,
+        self,
+        broker: Broker,
+        roster: Roster,
+        clock: Clock,
+        publish: Publish,
+        *,
+        request: SweepRequest,
+        triggered_by: str = "scheduler",
+        board: Board | None = None,
         probe: Probe = SYSTEM_PROBE,
-    ) -> None:  # fmt: skip
-        """Sweep as `request` says; tell `publish`. With a `board`, `run` shares the work with other sweepers."""
+    ) -> None:
+        """Sweep as `request` says; report to `publish`. With a `board`, `run` shares the work with other sweepers."""
         self._probe = probe
         self._next_look = float("-inf")
+        #: Told of the roster whenever it is read.
+        self.on_members: Callable[[Sequence[Member]], None] = lambda _: None
         #: When the roster was last asked to remove each of the silent.
         self._asked_to_remove: dict[str, float] = {}
         self._broker = broker
@@ -70,16 +79,21 @@ class Sweeper:
         self._board = board
         self._token = os.urandom(8).hex()
         self._asked = float("-inf")
-        #: When it was last seen that somebody sweeps, monotonic: we do, or somebody else has the turn.
+        #: When a sweeper was last seen, monotonic: we have the turn, or another worker has it.
         self.checked_at = float("-inf")
 
+    @property
+    def age_seconds(self) -> float:
+        """Seconds since a sweeper was last seen."""
+        return self._clock.monotonic() - self.checked_at
+
     def note_check(self) -> None:
-        """Somebody sweeps."""
+        """A sweeper was seen."""
         self.checked_at = self._clock.monotonic()
 
     async def run(self) -> None:
-        """Sweep for ever, whenever it is our turn."""
-        backoff = Backoff(self._clock)
+        """Sweep whenever it is our turn, until cancelled."""
+        backoff = OutageBackoff(self._clock)
         interval = self._request.interval_seconds
         while True:
             pause = interval
@@ -97,15 +111,18 @@ class Sweeper:
             await asyncio.sleep(pause)
 
     async def watch(self, owner: Callable[[], Owner], every: float = LIVENESS_SECONDS) -> None:
-        """Say that we live, and look for the dead, for ever. A look is rarer where the store says that it costs."""
+        """Renew our sign of life and look for dead workers, until cancelled.
+
+        Less often where the store charges for reads.
+        """
         await self._watch(lambda: self._roster.beat(owner()), every)
 
     async def look_for_dead(self) -> None:
-        """As `watch`, for a process that is on no roster because it holds no leases."""
+        """As `watch`, for a process that is not on the roster because it holds no leases."""
         await self._watch(None, LIVENESS_SECONDS)
 
     async def _watch(self, beat: Callable[[], Awaitable[None]] | None, every: float) -> None:
-        backoff = Backoff(self._clock)
+        backoff = OutageBackoff(self._clock)
         while True:
             try:
                 if beat is not None:
@@ -118,7 +135,7 @@ class Sweeper:
             await asyncio.sleep(every)
 
     async def sweep(self) -> Swept:
-        """One sweep, whoever has the turn: batches until nothing more is overdue. Returns everything that was moved."""
+        """One sweep, with or without the turn: batches until nothing is overdue. Returns what was moved."""
         batches = [batch async for batch in self._batches()]
         return Swept(
             tuple(id for batch in batches for id in batch.returned),
@@ -129,7 +146,7 @@ class Sweeper:
         )
 
     async def _batches(self, may_go_on: Callable[[], Awaitable[bool]] | None = None) -> AsyncIterator[Swept]:
-        """Batches while there is more. Each is told at once: there may be very many, and the next one may fail."""
+        """Batches while there is more. Each is reported at once: there may be very many, and the next one may fail."""
         while True:
             swept = await self._broker.sweep(self._request)
             if swept.grace:
@@ -151,20 +168,24 @@ class Sweeper:
         return await self._board.take_turn(TURN, self._token, self._request.interval_seconds)
 
     async def _give_turn_up(self) -> None:
-        """What we cannot reach, somebody else perhaps can, and must not wait for us."""
+        """Give the turn up: another worker may reach a store that we cannot, and must not wait for us."""
         with contextlib.suppress(BrokerUnavailable):  # the outage was just logged, and the turn lapses by itself
             if self._board is not None:
                 await self._board.take_turn(TURN, self._token, 0.0)
 
     async def _keep_turn(self) -> bool:
-        """False: somebody else has it now, and sweeps what is left."""
+        """Keep the turn. False: another worker has it now, and sweeps the rest."""
         if self._clock.monotonic() - self._asked < self._request.interval_seconds * _RENEW_AFTER:
             return True
         return await self._take_turn()
 
     async def bury(self) -> list[str]:
-        """Return all that the proven dead held; the ids of these owners. The silent who hold nothing are removed."""
+        """Return all that the proven dead held; the ids of these owners.
+
+        Silent owners that hold nothing are removed.
+        """
         members = await self._roster.members()
+        self.on_members(members)
         seconds = self._broker.traits.roster_seconds * (1 if len(members) <= _MANY else 2)
         # A little early: the tick that follows must not miss it by a hair.
         self._next_look = self._clock.monotonic() + seconds - _EARLY_SECONDS
@@ -179,18 +200,18 @@ class Sweeper:
         try:
             async for swept in retire(self._broker, dead):
                 batches.append(swept)  # noqa: PERF401 - kept even if a later one fails
-        finally:  # what was returned is told, whatever became of the rest
+        finally:  # report what was returned, even if the rest failed
             self._tell_retired(dead, batches)
 
     def _tell_retired(self, dead: DeadOwner, batches: Sequence[Swept]) -> None:
         held = sum(len(swept.returned) for swept in batches)
         if not held and (dead.left or not any(swept.declared for swept in batches)):
-            return  # it told everybody itself that it left, or somebody else was faster and tells it
+            return  # it reported its own end, or another worker was faster
         logger.warning("%s is gone: %s; %s", dead.owner.id, dead.proof, returned_text(held))
         self._publish(events_of_retirement(dead, batches, self._clock.wall(), "liveness"))
 
     async def _remove(self, silent: Sequence[Member]) -> None:
-        """Take off the roster who was not heard for long and holds nothing. Asked seldom: most hold something."""
+        """Remove silent owners that hold nothing from the roster. Asked seldom: most hold something."""
         now = self._clock.monotonic()
         self._asked_to_remove = {
             id: at for id, at in self._asked_to_remove.items() if now - at < presence.SILENT_SECONDS / 2
@@ -202,9 +223,11 @@ class Sweeper:
             self._asked_to_remove[id] = now
             if await self._roster.remove(id, presence.SILENT_SECONDS):
                 logger.info(
-                    "%s was not heard for %.0f s and holds nothing: taken off the list of workers. "
-                    "It joins again if it speaks", id, member.silent_seconds,
-                )  # fmt: skip
+                    "%s has been silent for %.0f s and holds nothing: removed from the list of workers. "
+                    "It joins again if it comes back",
+                    id,
+                    member.silent_seconds,
+                )
 
 
 async def retire(broker: Broker, dead: DeadOwner) -> AsyncIterator[Swept]:
@@ -217,12 +240,12 @@ async def retire(broker: Broker, dead: DeadOwner) -> AsyncIterator[Swept]:
 
 
 def returned_text(count: int) -> str:
-    """How many messages were returned, in words."""
+    """Say how many messages were returned."""
     return f"{plural(count, 'message')} returned"
 
 
 def events_of_retirement(dead: DeadOwner, batches: Sequence[Swept], at: float, triggered_by: str) -> list[Event]:
-    """What there is to tell when somebody was retired."""
+    """The events and log lines of a retirement."""
     count = sum(len(swept.returned) for swept in batches)
     data = {"proof": dead.proof, "count": count, "left": dead.left}
     retired = Event(EventKind.OWNER_RETIRED, at, owner=dead.owner.id, data=data)
@@ -230,7 +253,7 @@ def events_of_retirement(dead: DeadOwner, batches: Sequence[Swept], at: float, t
 
 
 def events_of_return(swept: Swept, at: float, triggered_by: str, owner: str | None = None) -> list[Event]:
-    """One for each queue; several where there are very many ids. Each counts the ids that it names, so they add up."""
+    """Make one event for each queue, or several for very many ids. Each counts the ids it names, so they add up."""
     events = []
     returned, dead = _by_queue(swept.returned, swept.queues), _by_queue(swept.dead, swept.queues)
     for queue, ids in returned.items():

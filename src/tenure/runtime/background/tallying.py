@@ -1,8 +1,8 @@
-"""Tallying: what this worker counted is stored every few seconds, so that all workers can be summed.
+"""Tallying: stores what this worker counted every few seconds, so that the counts of all workers can be summed.
 
-A row gets its bucket by the store's time when it is first tried, and keeps it when it is tried again: a repeat replaces
-it and counts nothing twice. Nothing is stored when nothing was counted. While the journal is away rows wait, a bounded
-number of them; beyond that everything is added up and becomes one row when it is back.
+A row gets its bucket by the store's time when it is first written, and keeps it when the write is repeated: the repeat
+replaces the row and counts nothing twice. Nothing is stored when nothing was counted. While the journal is away a
+bounded number of rows wait; beyond that everything is added up into one row.
 
 Before: `statistics.py`. After: `rollup.py` makes minutes and hours of the rows, `client/tallies.py` reads them.
 """
@@ -12,7 +12,7 @@ import logging
 from collections.abc import Callable
 
 from tenure.errors import BrokerError
-from tenure.runtime.statistics import Statistics
+from tenure.runtime.background.statistics import Statistics
 from tenure.state import Journal
 from tenure.tally import TEN_SECONDS, Tally
 from tenure.timing import tallied
@@ -20,9 +20,9 @@ from tenure.timing.tallied import Sum
 
 logger = logging.getLogger("tenure.tallying")
 
-#: So many rows wait while the journal is away: five minutes of them, where they are stored every 5 s.
+#: This many rows wait while the journal is away: five minutes of them, where they are stored every 5 s.
 MOST_WAITING = 60
-#: So many are stored in one call.
+#: This many are stored in one call.
 _AT_ONCE = 20
 
 
@@ -30,9 +30,14 @@ class Tallying:
     """Stores the figures of one worker."""
 
     def __init__(
-        self, statistics: Statistics, journal: Journal, wall: Callable[[], float], *,
-        nonce: str, every_seconds: float,
-    ) -> None:  # fmt: skip
+        self,
+        statistics: Statistics,
+        journal: Journal,
+        wall: Callable[[], float],
+        *,
+        nonce: str,
+        every_seconds: float,
+    ) -> None:
         """Store under `nonce`, which no other process has; `wall` is the store's time."""
         self._statistics = statistics
         self._journal = journal
@@ -46,7 +51,7 @@ class Tallying:
         self._change = Sum()
 
     async def run(self) -> None:
-        """Store what changed, again and again."""
+        """Store what changed, every few seconds."""
         while True:
             await asyncio.sleep(self._every)
             try:
@@ -55,7 +60,7 @@ class Tallying:
                 logger.debug("statistics were not stored; the next try is in %g s: %s", self._every, error)
 
     async def flush(self) -> None:
-        """Store what was counted until now. Raises what the journal raises; then nothing is lost, and tried again."""
+        """Store the counts so far. Raises what the journal raises; then nothing is lost, and it is tried again."""
         self._change.add(self._statistics.take())
         if self._change.series and len(self._waiting) < MOST_WAITING:
             change, self._change = self._change, Sum()

@@ -1,8 +1,8 @@
-"""The watchdog: says when the worker's event loop is blocked, and by which line of code.
+"""The watchdog: reports when the worker's event loop is blocked, and by which line of code.
 
-A blocked loop harms nobody's lease (the heartbeat has its own), but every other handler of the worker
-stands still. Where the watchdog itself stood still, so did the heartbeat, and nobody's stack is to blame: the
-process was stopped or swapped out, or a call kept the GIL. Runs beside the heartbeat.
+A blocked loop loses no lease (the heartbeat has its own loop), but every other handler of the worker waits. If the
+watchdog itself stood still, so did the heartbeat, and no stack is at fault: the process was stopped or swapped out, or
+a call kept the GIL. Runs beside the heartbeat.
 """
 
 import asyncio
@@ -19,10 +19,14 @@ BLOCKED_SECONDS = 1.0
 
 
 class Watchdog:
-    """Looks at one loop from another."""
+    """Watches one loop from another."""
 
-    def __init__(self, loop: asyncio.AbstractEventLoop, on_blocked: Callable[[float, str], None],
-                 on_look: Callable[[], None] = lambda: None) -> None:  # fmt: skip
+    def __init__(
+        self,
+        loop: asyncio.AbstractEventLoop,
+        on_blocked: Callable[[float, str], None],
+        on_look: Callable[[], None] = lambda: None,
+    ) -> None:
         """Watch `loop`, whose thread is the caller's. `on_look` is called at every look: we move."""
         self._on_look = on_look
         self._loop = loop
@@ -31,13 +35,14 @@ class Watchdog:
         self._seen = 0.0
 
     async def run(self) -> None:
-        """Look for ever; one report a spell."""
+        """Check until cancelled; one report for each time the loop is blocked."""
         reported = False
-        self._seen = _awake()
+        now = self._seen = _awake()
         while True:
+            # From the last look on: the GIL can be lost at any line, also while the loop is told to answer.
+            looked = now
             self._loop.call_soon_threadsafe(self._answer)
             self._on_look()
-            looked = _awake()
             await asyncio.sleep(LOOK_SECONDS)
             now = _awake()
             silent, still = now - self._seen, now - looked - LOOK_SECONDS
@@ -50,7 +55,7 @@ class Watchdog:
                 self._report(silent)
 
     def silent_seconds(self) -> float:
-        """For how long the loop has not moved; asked on the watchdog's own loop, which looks twice a second."""
+        """Return for how long the loop has not moved; asked on the watchdog's own loop, which looks twice a second."""
         return max(0.0, _awake() - self._seen) if self._seen else 0.0
 
     def _answer(self) -> None:

@@ -1,7 +1,9 @@
-"""Whether a lost message was cancelled, and by whom: a user's act is no trouble of the worker's.
+"""Cancels: finds out whether a lost message was cancelled, and by whom.
 
-Asked by `settling.py` for messages of which nothing was settled, so that `reporting.py` can say so. The record tells
-that it was cancelled, the journal who did it.
+A cancel by a user is not an error of the worker.
+
+Called by `outbox.py` for messages that were not settled, so that `reporting.py` can name the reason. The record shows
+the cancel, and the journal shows who did it.
 """
 
 import asyncio
@@ -22,12 +24,12 @@ class Cancels:
     """Finds out who cancelled a message that this worker held."""
 
     def __init__(self, records: Records, journal: Journal) -> None:
-        """Look there."""
+        """Look in `records` and `journal`."""
         self._records = records
         self._journal = journal
 
     async def look(self, deliveries: Sequence[Delivery]) -> None:
-        """Note on each delivery who cancelled it, if somebody did."""
+        """Note on each delivery who cancelled it, if it was cancelled."""
         await asyncio.gather(*map(self._look, deliveries))
 
     async def _look(self, delivery: Delivery) -> None:

@@ -1,4 +1,4 @@
-"""The link between a handler's context and this worker, for handlers in the same process or a child's parent.
+"""The link between a handler's context and this worker: for handlers in this process and in child processes.
 
 A call that needs the store waits while the store is away, as settling does, for as long as the message is ours. An
 outage is not a failed attempt.
@@ -9,56 +9,77 @@ import logging
 from collections.abc import Awaitable, Callable
 from typing import Any, TypeVar
 
-from tenure.call import Call, Options
-from tenure.claim_check import ClaimCheck, Judge, refusal
+from tenure.client.claim_check import ClaimCheck, Judge, refusal
 from tenure.clock import Clock
 from tenure.errors import BadArgument, BrokerUnavailable, LeaseLost
-from tenure.given import seconds as duration
+from tenure.monitoring.telemetry import Telemetry
 from tenure.record import Progress
-from tenure.refusal import error_of
-from tenure.runtime.backoff import Backoff
+from tenure.rules.arguments import seconds as duration
+from tenure.rules.rejections import error_of
+from tenure.runtime.background.heartbeat import Heartbeat
 from tenure.runtime.delivery import Delivery
-from tenure.runtime.heartbeat import Heartbeat
-from tenure.runtime.learning import Learning
-from tenure.runtime.progress import ProgressWriter
-from tenure.sizing import checked
+from tenure.runtime.outage import OutageBackoff
+from tenure.runtime.path.learning import Learning
+from tenure.runtime.path.progress import ProgressWriter
 from tenure.state import Records
+from tenure.tasks.call import Call, Options
+from tenure.tasks.sizing import checked
+from tenure.webhooks.targets import with_context
 
 T = TypeVar("T")
 
 logger = logging.getLogger("tenure.context")
 
 
-class Desk:
-    """What all links of a worker share."""
+class ContextServices:
+    """The parts that all links of a worker share."""
 
     __slots__ = (
         "broker", "check", "clock", "heartbeat", "learning", "max_lease_seconds", "progress", "records", "stopping",
-        "tell_size", "wall",
+        "telemetry", "tell_size", "wall",
     )  # fmt: skip
 
     def __init__(  # noqa: PLR0913 - made in one place, by the path
-        self, heartbeat: Heartbeat, records: Records, progress: ProgressWriter, clock: Clock, broker: Judge, *,
-        wall: Callable[[], float], check: ClaimCheck | None = None, learning: Learning | None = None,
-        tell_size: Callable[[Delivery, float], None] = lambda _delivery, _size: None,
-    ) -> None:  # fmt: skip
-        """Nobody is stopping yet. `wall` is the store's time, for messages that are handed on."""
+        self,
+        heartbeat: Heartbeat,
+        records: Records,
+        progress: ProgressWriter,
+        clock: Clock,
+        broker: Judge,
+        *,
+        wall: Callable[[], float],
+        check: ClaimCheck | None = None,
+        learning: Learning | None = None,
+        tell_size: Callable[[Delivery, float, float | None], None] = lambda *_: None,
+        telemetry: Telemetry | None = None,
+    ) -> None:
+        """The worker is not stopping yet. `wall` is the store's time, for messages that are handed on."""
         self.heartbeat = heartbeat
         self.records = records
         self.progress = progress
         self.clock = clock
         self.wall = wall
-        #: Says what it would refuse, so that a handler is told of it while it runs.
+        #: Says what it would refuse, so that a handler gets the error while it runs.
         self.broker = broker
         #: Where what is too large goes, when the run is over.
         self.check = check
         self.max_lease_seconds = broker.traits.max_lease_seconds
         self.learning = learning
         self.tell_size = tell_size
+        #: What follows messages, if a program asked for it.
+        self.telemetry = telemetry
         self.stopping = False
 
+    async def measure(self, delivery: Delivery) -> None:
+        """Measure the size of the work. It can be read only once the body came from the blob store."""
+        sizer = None if delivery.task is None else delivery.task.sizer
+        size = None if sizer is None or delivery.whole is None else sizer.size_of(delivery.whole.body)
+        if size is not None:
+            with contextlib.suppress(LeaseLost):  # then its run is ended anyway
+                await self.resize(delivery, size)
+
     async def resize(self, delivery: Delivery, size: float) -> None:
-        """The size of what runs is known now: renew for as long as it needs, if it was lent for less."""
+        """Use the size of a running message: extend its lease if it is too short."""
         if self.learning is None:
             return
         seconds = self.learning.resize(delivery, size)
@@ -68,81 +89,84 @@ class Desk:
 
 
 class WorkerLink:
-    """Answers one handler; satisfies `tenure.context.Link`."""
+    """The link of one handler; implements `tenure.tasks.context.ContextLink`."""
 
-    __slots__ = ("_delivery", "_desk")
+    __slots__ = ("_delivery", "_services")
 
-    def __init__(self, delivery: Delivery, desk: Desk) -> None:
+    def __init__(self, delivery: Delivery, services: ContextServices) -> None:
         """Speak for `delivery`."""
         self._delivery = delivery
-        self._desk = desk
+        self._services = services
 
     @property
     def deadline(self) -> float:
-        """When the latest lease ends."""
-        return self._desk.heartbeat.deadline(self._delivery)
+        """The end of the latest lease."""
+        return self._services.heartbeat.deadline(self._delivery)
 
     @property
     def lease_lost(self) -> bool:
         """Whether the message is no longer ours."""
-        return self._delivery.lease_lost or self._delivery.left
+        return self._delivery.is_gone or self._delivery.left
 
     @property
     def stopping(self) -> bool:
-        """Whether the worker wants to end."""
-        return self._desk.stopping
+        """Whether the worker is stopping."""
+        return self._services.stopping
 
     @property
     def send_id(self) -> str:
-        """Which send this run belongs to."""
+        """The id of the send to which this run belongs."""
         return self._delivery.send_id
 
     @property
     def expected_end(self) -> float | None:
-        """When a run like this is usually over."""
-        delivery, learning = self._delivery, self._desk.learning
-        seconds = None if learning is None else learning.expected(delivery)
-        return None if seconds is None or delivery.started is None else delivery.started + seconds
+        """The usual end of a run like this."""
+        started, seconds = self._delivery.started, self._expected()
+        return None if seconds is None or started is None else started + seconds
+
+    def _expected(self) -> float | None:
+        learning = self._services.learning
+        return None if learning is None else learning.expected(self._delivery)
 
     async def set_size(self, size: float) -> None:
-        """Learn by this size, and renew the lease now if nobody else does and it is too short for it."""
+        """Learn by this size. If the lease is too short for it and has no heartbeat, renew it now."""
         number = checked(size)
         if number is None:
             msg = "set_size takes a number of at least 0, not None; nothing was changed"
             raise BadArgument(msg)
         try:
-            await self._desk.resize(self._delivery, number)
+            await self._services.resize(self._delivery, number)
         finally:
-            self._desk.tell_size(self._delivery, number)
+            self._services.tell_size(self._delivery, number, self._expected())
 
     async def touch(self, seconds: float | None) -> None:
-        """Renew now, for as long as the broker lends at most."""
+        """Renew now, for as long as the broker allows at most."""
         if seconds is not None:
-            seconds = min(duration(seconds, "touch", least=0.001), self._desk.max_lease_seconds)
-        touch_now = self._desk.heartbeat.touch_now
+            seconds = min(duration(seconds, "touch", least=0.001), self._services.max_lease_seconds)
+        touch_now = self._services.heartbeat.touch_now
         await self._once_store_answers("ctx.touch", lambda: touch_now(self._delivery, seconds))
 
     def progress(self, progress: Progress) -> None:
-        """Keep for the next write."""
-        self._desk.progress.note(self._delivery, progress)
+        """Keep the value for the next write."""
+        self._services.progress.note(self._delivery, progress)
 
     async def checkpoint(self, data: bytes) -> None:
-        """Write through: the handler may rely on it when this returns."""
-        delivery, records = self._delivery, self._desk.records
-        if delivery.lease_lost or not await self._once_store_answers(
+        """Write it now: when this returns, the checkpoint is stored."""
+        delivery, records = self._delivery, self._services.records
+        if delivery.is_gone or not await self._once_store_answers(
             "ctx.checkpoint", lambda: records.checkpoint(delivery.lease, data)
         ):
             msg = f"the lease on {delivery.id} is lost; the checkpoint was not kept"
             raise LeaseLost(msg)
 
     async def load_checkpoint(self) -> bytes | None:
-        """What an earlier run kept."""
-        records, id = self._desk.records, self._delivery.id
+        """Load the checkpoint of an earlier run."""
+        records, id = self._services.records, self._delivery.id
         return await self._once_store_answers("ctx.last_checkpoint", lambda: records.load_checkpoint(id))
 
     async def _once_store_answers(self, what: str, ask: Callable[[], Awaitable[T]]) -> T:
-        """Ask, and again while the store is away; raises `LeaseLost` once the run was ended from outside."""
-        delivery, backoff = self._delivery, Backoff(self._desk.clock)
+        """Call the store, again and again while it is away. Raises `LeaseLost` once the run was ended from outside."""
+        delivery, backoff = self._delivery, OutageBackoff(self._services.clock)
         try:
             while True:
                 try:
@@ -153,22 +177,20 @@ class WorkerLink:
                     backoff.succeeded(logger, what)
                     return answer
                 await backoff.pause()
-                if delivery.lease_lost or delivery.left or delivery.ending is not None:
+                if delivery.is_gone or delivery.left or delivery.ending is not None:
                     msg = f"the run of {delivery.id} was ended while {what} waited for the store; nothing was written"
                     raise LeaseLost(msg)
         finally:
             backoff.gave_up()
 
     def submit(self, call: Call[Any], options: Options) -> str:
-        """Hand on with the ack. What `send` would refuse is refused now, while the handler can react."""
-        desk, delivery = self._desk, self._delivery
-        out = delivery.hand_on(call, options, sent_at=desk.wall())
-        try:
-            told = refusal(desk.broker, desk.check, out)
-        except BaseException:
-            delivery.handoffs.remove(out)
-            raise
-        if told is not None:
-            delivery.handoffs.remove(out)
-            raise error_of(told)
+        """Hand on with the ack. What `send` would refuse is refused here, while the handler can still react."""
+        services, delivery = self._services, self._delivery
+        out = delivery.next_hand_off(call, options, sent_at=services.wall())
+        if services.telemetry is not None and delivery.message is not None:
+            out = with_context(services.telemetry.handing_on(out, delivery.message))
+        refused = refusal(services.broker, services.check, out)
+        if refused is not None:
+            raise error_of(refused)
+        delivery.handoffs.append(out)
         return out.message.id

@@ -1,7 +1,7 @@
-"""Deletions: how the deletes of a worker ended, told when they did not work.
+"""Deletions: counts how the deletes of a worker ended, and reports failures.
 
-Counted at the end of the path (`path.py`); a log line and an event once a minute while there is anything to tell, and
-at the end. On brokers that settle exactly once there is almost never anything.
+Counted at the end of the path (`pipeline.py`). While there is anything to report, a log line and an event are written
+once a minute, and at the end. Brokers that settle exactly once have almost nothing to report.
 """
 
 import asyncio
@@ -20,9 +20,9 @@ KEPT_FAILURES = 20
 TELL_SECONDS = 60.0
 
 _WHY = {
-    Outcome.ALREADY_GONE: "it was gone already: deleted by a call whose answer was lost, or by somebody else",
-    Outcome.TAKEN_OVER: "somebody else holds it by now; nothing was changed",
-    Outcome.UNKNOWN: "no answer that can be trusted; if it comes back, it is known as done, and deleted then",
+    Outcome.ALREADY_GONE: "it was already deleted, by a call whose answer was lost or by another worker",
+    Outcome.TAKEN_OVER: "another worker holds it now; nothing was changed",
+    Outcome.UNKNOWN: "no reliable answer; if the message comes back, it is recognised as completed and deleted",
 }
 
 #: Verdicts that delete the message. Looked at for every one: a tuple is faster than a union of types.
@@ -36,7 +36,7 @@ class Deletions:
     """The deletes of one worker."""
 
     def __init__(self, tell: Tell) -> None:
-        """Nothing was deleted yet; `tell` publishes an event."""
+        """Start without deletes; `tell` publishes an event."""
         self._tell = tell
         self._tally = DeletionTally(KEPT_FAILURES)
         self._told = (0, 0)
@@ -71,7 +71,7 @@ class Deletions:
         self._wake.set()
 
     async def run(self) -> None:
-        """Tell, at most once a minute."""
+        """Report, at most once a minute."""
         while True:
             await self._wake.wait()
             self._wake.clear()
@@ -79,7 +79,7 @@ class Deletions:
             self.tell()
 
     def tell(self) -> None:
-        """Say how deletes ended, if there is anything new to say."""
+        """Report how deletes ended, if there is anything new."""
         stats = self.stats
         news = (stats.failed, stats.resolved)
         if news == self._told:

@@ -1,39 +1,44 @@
-"""Intake: leases batches of messages while there is room for them.
+"""Intake: leases batches of messages while there are free slots.
 
-One call at a time, and never cancelled: what it lends would be nobody's. If its reply is lost, what it lent is asked
-for before anything else is leased. From a paused queue nothing is leased. Which queues it serves, names and patterns,
-may change at any time: the next lease call asks for the new ones. After: `admission.py`, which says of each message of
-a batch whether it runs.
+There is one lease call at a time, and it is never cancelled, because nothing here would hold its messages. If a reply
+is lost, its messages are recovered before anything else is leased. Nothing is leased from a paused queue. The queues,
+names and patterns, and their limits may change at any time; the next lease call uses the new ones. The broker keeps the
+limits, and its `wait` returns when one allows a lease. Of several clients' queues, each gets its part of the worker's
+time (`rules/fair_turns.py`). After: `admission.py`, which decides for each message whether it runs.
 """
 
 import asyncio
 import logging
 import os
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, Protocol
 
 from tenure.broker import Broker
 from tenure.clock import Clock
 from tenure.errors import BrokerUnavailable, OwnerRetired, StoreForeign
 from tenure.lease import Lease, LeaseRequest
+from tenure.limit import Limit
+from tenure.monitoring.metrics.sample import Times
+from tenure.rules.fair_turns import FairTurns, Turn
 from tenure.rules.queue_pattern import has_pattern, served_of
-from tenure.runtime.admission import Admission
-from tenure.runtime.backoff import Backoff
-from tenure.runtime.learning import Learning
-from tenure.runtime.slots import Slots
+from tenure.rules.reserved_queue import reserved_of
+from tenure.runtime.outage import OutageBackoff
+from tenure.runtime.path.learning import Learning
+from tenure.runtime.path.slots import Slots
+from tenure.runtime.path.stages import AdmissionStage
 
 logger = logging.getLogger("tenure.intake")
 
-#: An idle worker asks again this often even if nobody woke it.
+#: An idle worker asks again this often even if nothing woke it.
 IDLE_SECONDS = 5.0
 
 
 class Leaser(Protocol):
-    """In whose name intake leases."""
+    """The owner for which intake leases."""
 
     @property
     def owner_id(self) -> str:
-        """Who leases."""
+        """The id of the owner."""
         ...
 
     async def rejoin(self) -> None:
@@ -42,13 +47,25 @@ class Leaser(Protocol):
 
 
 class Intake:
-    """Fetches work while there is room for it."""
+    """Leases messages while there are free slots."""
 
-    def __init__(
-        self, broker: Broker, clock: Clock, slots: Slots, leaser: Leaser, admission: Admission, *,
-        queues: Sequence[str], lease_seconds: float, learning: Learning,
-    ) -> None:  # fmt: skip
-        """Serve `queues`; what is leased goes to `admission`."""
+    def __init__(  # noqa: PLR0913 - made in one place, by the pipeline
+        self,
+        broker: Broker,
+        clock: Clock,
+        slots: Slots,
+        leaser: Leaser,
+        admission: AdmissionStage,
+        *,
+        queues: Sequence[str],
+        lease_seconds: float,
+        learning: Learning,
+        turns: FairTurns | None = None,
+    ) -> None:
+        """Serve `queues`; what is leased goes to `admission`. `turns` are told elsewhere how long messages took."""
+        #: How long each call took that lent something.
+        self.times = Times()
+        self.last_seconds = 0.0
         self._broker = broker
         self._clock = clock
         self._slots = slots
@@ -60,8 +77,13 @@ class Intake:
         self._open = self._queues
         #: Queues that match a pattern and are paused.
         self._excluded: tuple[str, ...] = ()
+        self._every_limit: Mapping[str, Limit] = {}
+        #: Of the queues that are open.
+        self._limits: dict[str, Limit] = {}
         self._seconds = lease_seconds
         self._learning = learning
+        self._turns = turns or FairTurns(slots.total)
+        self._turns.serve(self._open)
         self._stopping = asyncio.Event()
         self._idle = False
         #: A lease call whose reply was lost, while we do not know what it lent.
@@ -70,56 +92,73 @@ class Intake:
         self._patience: asyncio.Timeout | None = None
 
     async def run(self) -> None:
-        """Fetch until stopped. A lease call under way is never cancelled: what it lends would be nobody's."""
+        """Fetch until stopped. A lease call under way is never cancelled: its messages would have no holder here."""
         self._task = asyncio.current_task()
-        backoff = Backoff(self._clock)
+        backoff, asks_again, want = OutageBackoff(self._clock), False, 0
         while not self._stopping.is_set():
-            want = await self._interruptible(self._slots.room)
+            want = want if asks_again else await self._interruptible(self._slots.room)
+            asks_again = False
             if self._stopping.is_set() or not want:
                 return
             if not self._open and self._unanswered is None:
                 await self._interruptible(self._wait)
                 continue
+            turn = self._turns.next(want) if self._turns.is_on else Turn(want)
+            began = self._clock.monotonic()
             try:
-                leases = await self._fetch(want)
+                leases = await self._fetch(turn)
             except (BrokerUnavailable, StoreForeign) as error:
-                # Somebody else wrote to a key of our only queue: people must act, and a new worker would find the same.
+                # Another program wrote to a key of our only queue. A person must act: a new worker would find the same.
                 level = logging.ERROR if isinstance(error, StoreForeign) else logging.WARNING
                 backoff.failed(logger, "leasing", error, level)
                 await self._interruptible(backoff.pause)
                 continue
             backoff.succeeded(logger, "leasing")
+            if self._turns.is_on:
+                asks_again = self._turns.answered(turn, [lease.queue for lease in leases])
             if leases:
+                self.last_seconds = self._clock.monotonic() - began
+                self.times.note(self.last_seconds)
                 await self._admission.admit(leases)
-            else:
+            elif not asks_again:
                 await self._interruptible(self._wait)
 
     def stop(self) -> None:
-        """Fetch no more. Work that was already lent still goes its way."""
+        """Stop leasing. Messages leased before are processed."""
         self._stopping.set()
         if self._idle and self._task is not None:
             self._task.cancel()
 
     def pause(self, queues: Collection[str]) -> None:
-        """From now on lease nothing from these, and from all the others of ours. What was lent goes its way."""
+        """Lease nothing from these queues from now on."""
         self._paused = frozenset(queues)
         self._choose()
 
+    def limit(self, limits: Mapping[str, Limit]) -> None:
+        """Lease by these limits from the next lease call on. What is leased stays leased."""
+        self._every_limit = limits
+        self._choose()
+
     def serve(self, queues: Sequence[str]) -> None:
-        """From the next lease call on, serve these queues. What was lent from others goes its way."""
+        """Serve these queues from the next lease call on. Messages in flight are not affected."""
         self._queues = tuple(queues)
         self._choose()
 
     def _choose(self) -> None:
-        paused, before = self._paused, (self._open, self._excluded)
+        paused, before = self._paused, (self._open, self._excluded, self._limits)
         self._open = tuple(queue for queue in self._queues if queue not in paused)
-        self._excluded = tuple(sorted(served_of(paused, self._open))) if has_pattern(self._open) else ()
-        if (self._open, self._excluded) != before and self._patience is not None:
-            self._patience.reschedule(asyncio.get_running_loop().time())  # it waits for the wrong queues
+        self._turns.serve(self._open)
+        # Deliveries of webhooks have a worker of their own.
+        self._excluded = (
+            tuple(sorted({*served_of(paused, self._open), *reserved_of(self._open)})) if has_pattern(self._open) else ()
+        )
+        self._limits = {name: self._every_limit[name] for name in served_of(self._every_limit, self._open, paused)}
+        if (self._open, self._excluded, self._limits) != before and self._patience is not None:
+            self._patience.reschedule(asyncio.get_running_loop().time())  # it waits for other queues or limits
             self._patience = None
 
     async def _interruptible(self, wait: Callable[[], Any]) -> Any:
-        if self._stopping.is_set():  # asked while a lease call was under way: nobody will interrupt us any more
+        if self._stopping.is_set():  # set while a lease call was under way: no interrupt will come
             return None
         self._idle = True
         try:
@@ -132,11 +171,11 @@ class Intake:
             self._idle = False
 
     async def _wait(self) -> None:
-        """Until there may be something to lease, or `pause` or `serve` changed where from."""
+        """Wait until there may be something to lease, or `pause` or `serve` changed the queues."""
         try:
             async with asyncio.timeout(None) as self._patience:
                 if self._open:
-                    await self._broker.wait(self._open, IDLE_SECONDS, self._excluded)
+                    await self._broker.wait(self._open, IDLE_SECONDS, self._excluded, self._limits)
                 else:
                     await asyncio.sleep(IDLE_SECONDS)
         except TimeoutError:
@@ -146,16 +185,28 @@ class Intake:
         finally:
             self._patience = None
 
-    async def _fetch(self, want: int) -> list[Lease]:
+    async def _fetch(self, turn: Turn) -> list[Lease]:
         if self._unanswered is not None:
             return await self._look_after(self._unanswered)
-        want = min(want, self._broker.traits.batch_limit)
+        want = min(turn.want, self._broker.traits.batch_limit)
+        queues, excluded = self._open, self._excluded
+        if turn.held_back:
+            queues, excluded = _without(turn.held_back, queues, excluded)
+            if not queues:
+                return []
         request_id = os.urandom(8).hex()
         by_task = self._learning.seconds_by_task()
         request = LeaseRequest(
-            self._leaser.owner_id, request_id, self._open, want, self._seconds, by_task, has_presence=True,
-            excluded=self._excluded,
-        )  # fmt: skip
+            self._leaser.owner_id,
+            request_id,
+            queues,
+            want,
+            self._seconds,
+            by_task,
+            has_presence=True,
+            excluded=excluded,
+            limits=self._limits,
+        )
         try:
             return await self._broker.lease(request)
         except OwnerRetired:
@@ -165,12 +216,21 @@ class Intake:
         except BrokerUnavailable as error:
             if not error.outcome_unknown:
                 raise
-            # Asked before anything else, and again until there is an answer: nobody else looks after these.
+            # Asked before anything else, and again until there is an answer: only we can recover these.
             self._unanswered = request
             return await self._look_after(request)
 
     async def _look_after(self, request: LeaseRequest) -> list[Lease]:
-        """The reply was lost, the leases perhaps not: they are ours by request id."""
+        """Recover the leases of a call whose reply was lost, by its request id."""
         leases = await self._broker.held(request.owner, request.request_id)
         self._unanswered = None
         return leases
+
+
+def _without(
+    held_back: Sequence[str], queues: tuple[str, ...], excluded: tuple[str, ...]
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The queues to ask and those to exclude, so that these are not asked."""
+    out = frozenset(held_back)
+    left = tuple(queue for queue in queues if queue not in out)
+    return left, ((*excluded, *held_back) if has_pattern(left) else excluded)

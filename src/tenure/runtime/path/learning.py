@@ -1,17 +1,18 @@
-"""Learning: what this worker knows of how long its tasks take, and what it makes of it.
+"""Learning: what this worker knows of how long its tasks take, and what follows from it.
 
-Its own runs are counted as they end (`sampling.py` tells them), those of other workers are read from the journal: all
-there are of tasks whose lease depends on it before anything is leased, later now and then what is new, of tasks that
-ran here. Runs on other kinds of machines are believed only while there are too few on ours.
+Its own runs are counted as they end (`background/sampler.py` passes them on). Runs of other workers are read from the
+journal: before the first lease, all of tasks whose lease depends on them; later, now and then, the new ones of tasks
+that ran here. Runs on other kinds of machines count only while there are too few on this kind.
 
-With the heartbeat on, the lease stays what it is: learned is when the first beat is due, and when the run will be over.
-With it off (`heartbeat=False`), the lease is learned, unless the task or the message says how long. A broker that can,
-lends for that long; one that cannot costs one touch on arrival. So does a task with a size: it is lent for the usual
-lease, and longer by its size as soon as that is read, so that small work is not held for as long as large. A message
-whose lease has ended unseen before gets four times as much each time: else what takes longer than 99 of 100 would never
-be done.
+With the heartbeat on, the lease is not changed; learning decides when the first beat is due, and when the run will
+probably end. With the heartbeat off (`heartbeat=False`), the lease is learned, unless the task or the message sets it.
+Some brokers lease for that time at once; with the others it costs one touch on arrival. A task with a size also costs
+one touch: it is leased for the usual time, and the lease is extended once the size is known, so that small work is not
+held for as long as large work. A message whose lease ended unseen gets four times as much each time; otherwise work
+that takes longer than 99 of 100 runs would never be done.
 
-Everything here runs in the worker's loop. Asked by `intake.py`, `link.py` and `heartbeat.py`'s first beat.
+Everything here runs in the worker's loop. Used by `intake.py`, `context_link.py` and, for the first beat,
+`background/heartbeat.py`.
 """
 
 import asyncio
@@ -21,17 +22,17 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import msgspec
-
 from tenure.broker import BrokerTraits
 from tenure.clock import Clock
 from tenure.errors import BrokerError
+from tenure.lease import Lease
+from tenure.message import Message
 from tenure.rules.shared_samples import shared_queue
-from tenure.runtime.delivery import Delivery
-from tenure.runtime.sampling import hardware_class
+from tenure.runtime.background.sampler import hardware_class
+from tenure.runtime.delivery import AS_USUAL, Delivery, Plan
 from tenure.sample import Ended, Sample, StoredSample
 from tenure.state import Journal
-from tenure.task import Task
+from tenure.tasks.task import Task
 from tenure.timing.foresight import Foresight
 from tenure.timing.learned import Bounds, Choice, Learned
 from tenure.timing.policy import beat_interval, first_beat
@@ -42,21 +43,21 @@ logger = logging.getLogger("tenure.learning")
 READ_SECONDS = 30.0
 #: Runs on our own kind of machine, from which on those of others are not asked.
 OWN_RUNS = 20
-#: So many pairs of queue and task are remembered, or two for each task if that is more. Beyond, the first known is
+#: This many pairs of queue and task are remembered, or two for each task if that is more. Beyond, the first known is
 #: forgotten, and read again if it runs.
 MOST_KNOWN = 500
-#: So many times as long for each time that the lease of a message ended unseen.
+#: This many times as long for each time that the lease of a message ended unseen.
 LOST_FACTOR = 4.0
 #: Samples of our own that have not come back from the journal, of one task.
 _MOST_MINE = 2_000
-#: What is usual is looked up anew after so many seconds.
+#: The usual duration is looked up again after this many seconds.
 _FRESH_SECONDS = 1.0
 #: A wall clock that is off by more than this from what has passed since was set.
 _SET_SECONDS = 1.0
 
 
-class _Known:
-    """What is known of one task on one queue."""
+class _KnownFigures:
+    """The figures of one task on one queue."""
 
     __slots__ = ("elsewhere", "here", "mine", "ran", "seq", "shared_seq")
 
@@ -82,10 +83,10 @@ class _Known:
 
 
 class _Steady:
-    """Wall time as it would be if nobody had set the clock since we began.
+    """Wall time as if the clock had not been set since the start.
 
-    What was learned fades and falls by the time that passes. By a clock that was set back none would for days; one that
-    was set forward would make everything old at once.
+    What was learned fades with time. A clock that was set back would stop that for days; a clock that was set forward
+    would make everything old at once.
     """
 
     __slots__ = ("_began", "_clock", "_off")
@@ -106,13 +107,19 @@ class _Steady:
 
 
 class Learning:
-    """How long tasks take, for one worker."""
+    """The learned run times of tasks, for one worker."""
 
     def __init__(
-        self, journal: Journal, tasks: Mapping[str, Task[..., Any]], traits: BrokerTraits, clock: Clock, *,
-        lease_seconds: float, is_on: bool = True,
-    ) -> None:  # fmt: skip
-        """Nothing is known yet. `is_on=False`: nothing ever will be, and profiles decide."""
+        self,
+        journal: Journal,
+        tasks: Mapping[str, Task[..., Any]],
+        traits: BrokerTraits,
+        clock: Clock,
+        *,
+        lease_seconds: float,
+        is_on: bool = True,
+    ) -> None:
+        """Learn from `journal`. `is_on=False`: learn nothing, and use profiles."""
         self._journal = journal
         self._tasks = tasks
         self._clock = clock
@@ -121,7 +128,7 @@ class Learning:
         self._bounds = Bounds.lent(traits.min_lease_seconds, traits.max_lease_seconds)
         self._hardware = hardware_class()
         self._steady = _Steady(clock)
-        self._known: dict[tuple[str, str], _Known] = {}
+        self._known: dict[tuple[str, str], _KnownFigures] = {}
         self._most_known = max(MOST_KNOWN, 2 * len(tasks))
         #: What 99 of 100 runs stay within, where that is long enough to matter.
         self._usual: dict[tuple[str, str], float] = {}
@@ -144,30 +151,30 @@ class Learning:
         """The leases to ask for that differ from the usual one. The same object while nothing has changed."""
         for name, task in self._unrenewed.items():
             seconds = self._of(task.queue, task).best.choose().seconds
-            if task.sizer is not None:  # how long is told by its size, which nobody has read yet
+            if task.sizer is not None:  # it depends on the size, which is not read yet
                 seconds = min(seconds, self._bounds.within(self._default))
             if self._by_task.get(name) != seconds:
                 self._by_task = {**self._by_task, name: seconds}
         return self._by_task
 
-    def prepare(self, delivery: Delivery, task: Task[..., Any]) -> None:
-        """Decide what a message needs: its size, its first beat or its lease. Called for every one."""
-        policy = task.policy.lease
-        if task.sizer is not None and delivery.message is not None and delivery.message.ticket is None:
-            delivery.size = task.sizer.size_of(delivery.message.body)
+    def plan(self, lease: Lease, message: Message, task: Task[..., Any]) -> Plan:
+        """Plan a message: its size, its first beat or its lease. Called for every message."""
+        policy, size = task.policy.lease, None
+        if task.sizer is not None and message.ticket is None:
+            size = task.sizer.size_of(message.body)
         if not policy.heartbeat:
-            delivery.is_renewed = False
-            if policy.is_learned:
-                self._lengthen(delivery, task)
-        elif delivery.size is not None and self._is_on:
-            usual = self._of(delivery.queue, task).best.usual(delivery.size)
-            delivery.first_beat = first_beat(delivery.lease.seconds, usual)
-        elif self._usual:  # mostly there is none: it takes runs of a certain length
-            usual = self._usual.get((self._kept_under(delivery.queue), task.name))
-            delivery.first_beat = first_beat(delivery.lease.seconds, usual)
+            longer = self._longer(lease, message, task, size) if policy.is_learned else None
+            return Plan(longer, size, is_renewed=False)
+        if size is not None and self._is_on:
+            usual = self._of(lease.queue, task).best.usual(size)
+            return Plan(size=size, first_beat=first_beat(lease.seconds, usual))
+        if self._usual:  # mostly there is none: it takes runs of a certain length
+            usual = self._usual.get((self._kept_under(lease.queue), task.name))
+            return Plan(size=size, first_beat=first_beat(lease.seconds, usual))
+        return AS_USUAL if size is None else Plan(size=size)
 
     def look(self) -> None:
-        """Before messages are prepared: whose first beat may wait. Looked up once a second."""
+        """Before messages are prepared, find the tasks whose first beat may wait. Looked up once a second."""
         now = self._clock.monotonic()
         if not self._is_on or now - self._looked_at < _FRESH_SECONDS:
             return
@@ -179,35 +186,33 @@ class Learning:
             pair: seconds for pair, seconds in usual.items() if seconds is not None and seconds >= self._soon
         }
 
-    def _lengthen(self, delivery: Delivery, task: Task[..., Any]) -> None:
-        """Ask for as long as it needs. Never for less than it was lent for."""
-        message, lease = delivery.message, delivery.lease
-        if message is None or message.overrides.lease_seconds is not None:
-            return
-        seconds = self._needed(delivery, task)
-        if seconds > lease.seconds:
-            delivery.lease = msgspec.structs.replace(lease, seconds=seconds)
+    def _longer(self, lease: Lease, message: Message, task: Task[..., Any], size: float | None) -> float | None:
+        """Return the lease that it needs. None: its present lease is long enough."""
+        if message.overrides.lease_seconds is not None:
+            return None
+        seconds = self._needed(lease, task, size)
+        return seconds if seconds > lease.seconds else None
 
-    def _needed(self, delivery: Delivery, task: Task[..., Any]) -> float:
-        seconds = self._of(delivery.queue, task).best.choose(delivery.size).seconds
-        lost = delivery.lease.counters.lost
+    def _needed(self, lease: Lease, task: Task[..., Any], size: float | None) -> float:
+        seconds = self._of(lease.queue, task).best.choose(size).seconds
+        lost = lease.counters.lost
         return self._bounds.within(seconds * LOST_FACTOR**lost) if lost else seconds
 
     def resize(self, delivery: Delivery, size: float) -> float | None:
-        """The size became known while it runs. The lease it needs now, where nobody renews it and nobody said."""
+        """The size became known while it runs: the lease that it needs now. None: the lease is not learned."""
         delivery.size = size
         message, task = delivery.message, delivery.task
         if message is None or task is None or not task.policy.lease.is_learned:
             return None
-        return None if message.overrides.lease_seconds is not None else self._needed(delivery, task)
+        return None if message.overrides.lease_seconds is not None else self._needed(delivery.lease, task, size)
 
     def expected(self, delivery: Delivery) -> float | None:
-        """Seconds that a run of it usually takes. None: nobody can say."""
+        """Seconds that a run of it usually takes. None: not known."""
         task = delivery.task
         return None if task is None else self._of(delivery.queue, task).best.predict(delivery.size)
 
     def foreseen(self, delivery: Delivery) -> float | None:
-        """As `expected`, by the last look, which is at most a second before the message came. Any thread may ask."""
+        """Return `expected` by the last look, at most a second before the message came. Any thread may ask."""
         if delivery.task is None:
             return None
         foresight = self._foresights.get((self._kept_under(delivery.queue), delivery.task.name))
@@ -218,13 +223,13 @@ class Learning:
         return self._of(queue, task).best.choose(size)
 
     def advised_hold(self, queue: str, task: Task[..., Any]) -> Choice | None:
-        """A `max_hold` that no run so far would have met, and why. None: there are too few runs to say."""
+        """A `max_hold` that no run so far would have exceeded, and why. None: there are too few runs."""
         return self._of(queue, task).best.hold()
 
-    # -- what is told ------------------------------------------------------------------------------
+    # -- new runs ----------------------------------------------------------------------------------
 
     def observe(self, sample: Sample) -> None:
-        """A run of our own; it will come back from the journal, and is not counted again then."""
+        """Count a run of this worker. It is not counted again when it comes back from the journal."""
         task = self._tasks.get(sample.task)
         if task is None or not self._is_on:
             return
@@ -237,13 +242,13 @@ class Learning:
             known.mine.clear()
         known.mine[sample.at, sample.seconds] += 1
 
-    def _of(self, queue: str, task: Task[..., Any]) -> _Known:
+    def _of(self, queue: str, task: Task[..., Any]) -> _KnownFigures:
         queue = self._kept_under(queue)
         known = self._known.get((queue, task.name))
         if known is None:
             if len(self._known) >= self._most_known:
                 del self._known[next(iter(self._known))]
-            known = self._known[queue, task.name] = _Known(self._new(task), self._new(task))
+            known = self._known[queue, task.name] = _KnownFigures(self._new(task), self._new(task))
         return known
 
     def _kept_under(self, queue: str) -> str:
@@ -255,7 +260,7 @@ class Learning:
     # -- what others learned -----------------------------------------------------------------------
 
     async def open(self) -> None:
-        """Before the first lease: what must be known for it. A journal that is away is asked later."""
+        """Read what the first lease depends on. A journal that is away is read later."""
         for task in self._unrenewed.values():
             await self._read(self._kept_under(task.queue), self._of(task.queue, task), task.name)
 
@@ -271,7 +276,7 @@ class Learning:
                     await self._read(queue, known, name)
             await asyncio.sleep(READ_SECONDS)
 
-    async def _read(self, queue: str, known: _Known, name: str) -> None:
+    async def _read(self, queue: str, known: _KnownFigures, name: str) -> None:
         if not self._is_on:
             return
         try:
@@ -279,7 +284,7 @@ class Learning:
             runs = known.here.count + known.elsewhere.count + len(stored)
             shared = await self._read_shared(queue, known, name) if runs < OWN_RUNS else []
         except BrokerError as error:
-            logger.debug("how long %s takes elsewhere is not known for now: %s", name, error)
+            logger.debug("could not read how long %s takes on other workers: %s", name, error)
             return
         known.ran = False
         wall, off = self._steady.look()
@@ -290,12 +295,12 @@ class Learning:
             known.shared_seq = max(known.shared_seq, one.seq)
             self._take(known, one.sample, wall, off)
 
-    async def _read_shared(self, queue: str, known: _Known, name: str) -> Sequence[StoredSample]:
-        """Where its own queue has few samples: those that workers of many queues share."""
+    async def _read_shared(self, queue: str, known: _KnownFigures, name: str) -> Sequence[StoredSample]:
+        """Read the samples that workers of many queues share, where its own queue has few."""
         shared = shared_queue(queue)
         return [] if shared == queue else await self._journal.samples(shared, name, after=known.shared_seq)
 
-    def _take(self, known: _Known, sample: Sample, wall: float, off: float) -> None:
+    def _take(self, known: _KnownFigures, sample: Sample, wall: float, off: float) -> None:
         alike = known.mine.pop((sample.at, sample.seconds), 0)
         if alike:
             if alike > 1:
@@ -304,5 +309,5 @@ class Learning:
         if not 0.0 <= sample.seconds < math.inf:
             return
         learned = known.here if sample.hardware == self._hardware else known.elsewhere
-        at = min(sample.at, wall) - off  # what is still to come by somebody's clock is now
+        at = min(sample.at, wall) - off  # a moment in the future, by another clock, counts as now
         learned.observe(sample.seconds, sample.size, killed=sample.ended is Ended.KILLED, at=at)

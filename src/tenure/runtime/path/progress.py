@@ -1,4 +1,4 @@
-"""Progress is noted at once and written once a second: a handler may report as often as it likes.
+"""Progress is noted at once and written once a second, so a handler may report as often as it likes.
 
 While the store is away the newest value of each message is kept, and written when the store is back.
 """
@@ -9,11 +9,11 @@ import threading
 
 from tenure.clock import Clock
 from tenure.errors import BrokerError, BrokerUnavailable
-from tenure.plural import plural
 from tenure.record import Progress
-from tenure.runtime.backoff import Backoff
 from tenure.runtime.delivery import Delivery
+from tenure.runtime.outage import OutageBackoff
 from tenure.state import Records
+from tenure.text.plural import plural
 
 logger = logging.getLogger("tenure.progress")
 
@@ -21,13 +21,13 @@ WRITE_SECONDS = 1.0
 
 
 class ProgressWriter:
-    """The latest word of each handler, on its way to the records."""
+    """Writes the newest progress of each handler to the records."""
 
     def __init__(self, records: Records, clock: Clock) -> None:
         """Write to `records`."""
         self._records = records
         self._clock = clock
-        self._backoff = Backoff(clock)
+        self._backoff = OutageBackoff(clock)
         self._noted: dict[Delivery, Progress] = {}
         self._lock = threading.Lock()
         self._loop = asyncio.get_running_loop()
@@ -48,7 +48,7 @@ class ProgressWriter:
             await asyncio.sleep(WRITE_SECONDS)
             with self._lock:
                 noted, self._noted = self._noted, {}
-            await self._write({d: p for d, p in noted.items() if not d.lease_lost and d.verdict is None})
+            await self._write({d: p for d, p in noted.items() if not d.is_gone and d.verdict is None})
 
     async def _write(self, noted: dict[Delivery, Progress]) -> None:
         if not noted:
@@ -62,6 +62,6 @@ class ProgressWriter:
                 self._noted = noted | self._noted  # what was noted meanwhile is newer
             self._wake.set()
         except BrokerError as error:
-            logger.warning("%s failed: %s; the next value is tried again", what, error)
+            logger.warning("%s failed: %s; the next value will be tried", what, error)
         else:
             self._backoff.succeeded(logger, "writing progress")

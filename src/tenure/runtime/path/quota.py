@@ -1,12 +1,11 @@
-"""Quotas: at most so many of one task at once in one worker (`concurrency=` of a task).
+"""Quotas: at most this many messages of one task at once in one worker (`concurrency=` of a task).
 
-Admission lets in up to the limit. Of the surplus a few wait in the worker (`room.py`), enough that no place stands
-empty while the next one is fetched. The rest goes back to its queue, uncounted, with a delay so that each comes back
-about when its turn should come; so a flood of a limited task neither fills the slots nor keeps the others of its queue
-from being reached. The line is an estimate: whoever comes back too early lines up again, and other workers may take it
-meanwhile.
+Holding starts messages up to the limit. A few more wait in the worker (`waiting_room.py`), so that a free place is
+taken at once. The others go back to their queue, uncounted, with a delay that brings each back about when its turn
+comes. So a flood of a limited task neither fills the slots nor blocks the other messages of its queue. The delay is an
+estimate: a message that comes back too early is returned again, and another worker may take it meanwhile.
 
-Asked by `admission.py`, told by `handling.py` when a handler's code has ended: a thread that was left counts on.
+Called by `holding.py`, and by `handling.py` when a handler's code has ended: a thread that goes on still counts.
 """
 
 import math
@@ -14,38 +13,40 @@ from typing import Any
 
 from tenure.clock import Clock
 from tenure.runtime.delivery import Delivery
-from tenure.task import Task
+from tenure.tasks.task import Task
 from tenure.verdict import Reason
 
-#: Nobody comes back sooner (a give-back costs more than the wait), and nobody is kept longer.
+#: The shortest absence (a give-back costs more than a shorter wait), and the longest.
 SHORTEST_SECONDS = 0.25
 LONGEST_SECONDS = 60.0
 #: Nor longer than this before a run has ended here: a flood that meets a new worker must not be sent away on a guess.
 LONGEST_GUESS_SECONDS = 5.0
-#: Nobody waits longer than this in a worker: another one may have a free place.
+#: No message waits longer than this in a worker: another one may have a free place.
 ROOM_SECONDS = 5.0
 #: How much the newest run weighs in the mean.
 _WEIGHT = 0.2
 
-SURPLUS = Reason("concurrency", "as many of its task as may run at once here do; it comes back for its turn")
+SURPLUS = Reason(
+    "concurrency", "this worker is at the task's concurrency limit; the message was returned and will be leased again"
+)
 
 
 class Quotas:
-    """The quotas of every limited task in one worker. Tasks without a limit cost one comparison."""
+    """The quotas of every limited task in one worker. A task without a limit costs one comparison."""
 
     def __init__(self, clock: Clock) -> None:
-        """Nobody is in."""
+        """Start with every place free."""
         self._clock = clock
-        self._lines: dict[str, _Line] = {}
+        self._lines: dict[str, _TaskLine] = {}
 
     def enter(self, delivery: Delivery, task: Task[..., Any]) -> bool:
-        """Whether it may run; then it has a place until `leave`."""
+        """Take a place until `leave`. False: the task is at its limit."""
         return task.policy.concurrency is None or self._line(task, task.policy.concurrency).enter(delivery)
 
-    def room_size(self, task: Task[..., Any]) -> int:
-        """How many more of the task should wait in the worker, so that a place that is free is taken at once."""
+    def most_waiting(self, task: Task[..., Any]) -> int:
+        """Return how many more of the task should wait in the worker, so that a free place is taken at once."""
         limit = task.policy.concurrency
-        return 0 if limit is None else self._line(task, limit).room_size()
+        return 0 if limit is None else self._line(task, limit).most_waiting()
 
     def turn_seconds(self, task: Task[..., Any], waiting: int) -> float:
         """Seconds after which one more of the task should come back; `waiting` are before it in the worker."""
@@ -53,20 +54,20 @@ class Quotas:
         return 0.0 if limit is None else self._line(task, limit).turn_seconds(self._clock.monotonic(), waiting)
 
     def leave(self, delivery: Delivery) -> None:
-        """Its code has ended."""
+        """Free the place of a delivery whose code has ended."""
         task = delivery.task
         if task is not None and task.policy.concurrency is not None:
             self._line(task, task.policy.concurrency).leave(delivery, self._clock.monotonic())
 
-    def _line(self, task: Task[..., Any], limit: int) -> "_Line":
+    def _line(self, task: Task[..., Any], limit: int) -> "_TaskLine":
         line = self._lines.get(task.name)
         if line is None:
-            line = self._lines[task.name] = _Line(limit)
+            line = self._lines[task.name] = _TaskLine(limit)
         return line
 
 
-class _Line:
-    """Those of one task that run, and those that were sent away for a while."""
+class _TaskLine:
+    """The deliveries of one task: those that run, and those that were returned for a while."""
 
     def __init__(self, limit: int) -> None:
         self._limit = limit
@@ -81,8 +82,8 @@ class _Line:
         self._inside.add(delivery)
         return True
 
-    def room_size(self) -> int:
-        """As many as run within the shortest absence: whoever was sent away could not be back sooner."""
+    def most_waiting(self) -> int:
+        """Return how many run within the shortest absence: a message that was sent away cannot be back sooner."""
         if self._mean_seconds is None:
             return self._limit
         if self._mean_seconds > ROOM_SECONDS:
@@ -92,7 +93,7 @@ class _Line:
     def turn_seconds(self, now: float, waiting: int) -> float:
         seconds, longest = self._mean_seconds, LONGEST_SECONDS
         if seconds is None:
-            # None has ended: they last as long as the first one lasts already, and nobody is kept longer than that.
+            # None has ended: assume that they last as long as the first one has lasted so far.
             seconds = self._oldest_seconds(now)
             longest = min(LONGEST_GUESS_SECONDS, max(SHORTEST_SECONDS, seconds))
         turn = max(self._last_turn, now + waiting * seconds / self._limit) + seconds / self._limit

@@ -1,22 +1,23 @@
-"""How long a message has been given back for one and the same reason.
+"""Repeated returns: how long a message has been given back for the same reason.
 
-A message that no worker can run must not go round for ever. Each give-back leaves its reason in the message's history,
-so whoever meets it next can count them.
+A message that no worker can run must not circulate for ever. Each give-back leaves its reason in the message's history,
+so the next worker can count them.
 
-Used by `strangers.py` (tasks that no worker knows) and `handling.py` (suspects that cannot be run alone, and snoozes).
+Used by `unknown_tasks.py` (tasks that no worker knows) and `handling.py` (suspects that cannot be run alone, and
+snoozes).
 """
 
 from tenure.record import Ending
 from tenure.verdict import SNOOZED
 
-#: What was given back for one reason for so long is put aside.
+#: A message that was given back for one reason for so long becomes a dead letter.
 GIVE_UP_SECONDS = 600.0
 
 
 def given_back_for(history: tuple[Ending, ...], code: str, now: float) -> tuple[int, float]:
-    """How often, and for how many seconds until `now`, it was given back with this code since it was last redriven.
+    """Count give-backs with this code since the last redrive, and the seconds that they span until `now`.
 
-    A pause longer than `GIVE_UP_SECONDS` begins anew: somebody could run it then, or nobody looked.
+    A pause longer than `GIVE_UP_SECONDS` starts the count over: a worker could run it then, or no worker tried.
     """
     met, since = 0, now
     for ending in reversed(history):
@@ -30,7 +31,7 @@ def given_back_for(history: tuple[Ending, ...], code: str, now: float) -> tuple[
 
 
 def snoozes_in(history: tuple[Ending, ...]) -> int:
-    """How often the message was snoozed since it was last redriven. Each snooze carries its number."""
+    """Count the snoozes since the last redrive. Each snooze carries its number."""
     most = 0
     for ending in reversed(history):
         if ending.how == "redriven":

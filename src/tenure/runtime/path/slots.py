@@ -1,14 +1,14 @@
-"""Slots: how many messages may be in flight, and when it is worth fetching more.
+"""Slots: how many messages may be in flight, and when it is worth leasing more.
 
-A slot is free again when its handler ended; the settle may still be under way. So that a slow broker
-cannot pile up finished work, what is not settled yet is bounded too, at twice the slots.
+A slot is free again when its handler ended; the settle may still be under way. Messages that are not settled yet are
+limited too, to twice the slots, so that a slow broker cannot pile up finished work.
 """
 
 import asyncio
 
-#: So many free slots are worth a call, whatever part of all they are.
+#: This many free slots are worth a call, whatever part of all they are.
 FULL_BATCH = 50
-#: Otherwise wait for half of them, but no longer than this: batches stay full, and nobody waits for long.
+#: Otherwise wait for half of them, but no longer than this: batches stay full, and no message waits for long.
 GATHER_SECONDS = 0.005
 #: Nor for longer than this if none became free in it: handlers that end together do so within a moment.
 QUIET_SECONDS = 0.001
@@ -18,20 +18,20 @@ class Slots:
     """Bounded concurrency for one worker."""
 
     def __init__(self, total: int) -> None:
-        """All `total` slots are free."""
+        """Start with all `total` slots free."""
         self.total = total
         self._free = total
         self._unsettled = 0
-        #: Of those that are taken, how many wait in the room (`room.py`): no more than half of all.
+        #: Of those that are taken, how many wait (`waiting_room.py`): no more than half of all.
         self.waiting = 0
         self._changed: asyncio.Future[None] | None = None
-        #: Set when so many are free that it is worth fetching at once.
+        #: Set when enough are free that it is worth fetching at once.
         self._worth: asyncio.Future[None] | None = None
         self._empty: asyncio.Future[None] | None = None
 
     @property
     def running(self) -> int:
-        """Handlers under way."""
+        """The number of handlers under way."""
         return self.total - self._free
 
     @property
@@ -40,17 +40,17 @@ class Slots:
         return self._unsettled
 
     def take(self, count: int) -> None:
-        """`count` messages were leased."""
+        """Count `count` leased messages."""
         self._free -= count
         self._unsettled += count
 
     def finish(self) -> None:
-        """One handler ended."""
+        """Free the slot of a handler that ended."""
         self._free += 1
         self._wake()
 
     def settle(self, count: int) -> None:
-        """`count` messages are settled, or will never be."""
+        """Count `count` messages as settled; some may never be."""
         self._unsettled -= count
         self._wake()
         if self._unsettled == 0 and self._empty is not None:
@@ -58,7 +58,7 @@ class Slots:
             self._empty = None
 
     async def room(self) -> int:
-        """Wait until it is worth fetching, and say how many."""
+        """Wait until it is worth leasing, and return how many."""
         while self._room() <= 0:
             await self._change()
         if not self._is_worth_it():
@@ -83,7 +83,7 @@ class Slots:
             await asyncio.shield(self._empty)
 
     def _is_worth_it(self) -> bool:
-        """Many are free, or half, not counting those in which messages only wait: they may do so for long."""
+        """Whether many slots are free, or half of those that run. Slots of messages that only wait do not count."""
         room = self._room()
         return room >= FULL_BATCH or room * 2 >= self.total - self.waiting
 

@@ -1,10 +1,13 @@
-"""The room: where a few messages of a task at its limit wait inside the worker, and start when a place is free.
+"""The waiting room.
 
-Their leases are held and they take slots, so there are never more of them than half the slots, over all tasks: the
-others of the queue still get through. What finds no room is sent away for about as long as its turn is off, and so is
-whoever waits too long (the runs before it last longer than was thought): another worker may have a place for it.
+Where a few messages of a task at its limit wait inside the worker, and start when the limit allows.
 
-Asked by `admission.py`, told by `handling.py` when a handler's code has ended. The figures are with `quota.py`.
+Their leases are held and they take slots, so there are never more of them than half the slots, over all tasks: other
+messages of the queue still get through. A message that finds no room is returned for about as long as its turn takes.
+So is a message that waits too long because the runs before it last longer than expected: another worker may be able to
+run it.
+
+Called by `holding.py`, and by `handling.py` when a handler's code has ended. The figures are in `quota.py`.
 """
 
 import asyncio
@@ -13,20 +16,20 @@ from typing import Any
 
 from tenure.clock import Clock
 from tenure.runtime.delivery import Delivery
-from tenure.runtime.quota import ROOM_SECONDS, SURPLUS, Quotas
-from tenure.runtime.slots import Slots
-from tenure.task import Task
+from tenure.runtime.path.quota import ROOM_SECONDS, SURPLUS, Quotas
+from tenure.runtime.path.slots import Slots
+from tenure.tasks.task import Task
 from tenure.verdict import Returned
 
 #: Timers may go off a hair early.
 _SLACK_SECONDS = 0.01
 
 
-class Room:
-    """Who may run, who waits, and who goes."""
+class WaitingRoom:
+    """The messages that wait for their task's limit."""
 
     def __init__(self, clock: Clock, slots: Slots) -> None:
-        """Of a worker with these slots. Made on its loop."""
+        """Wait for these slots of a worker. Made on its loop."""
         self._clock = clock
         self._slots = slots
         self._most = slots.total // 2
@@ -36,9 +39,9 @@ class Room:
         #: Since when each waits, the oldest first.
         self._since: dict[Delivery, float] = {}
         self._by_task: dict[str, dict[Delivery, None]] = {}
-        #: Told of one that has waited and has a place now: it is to be started.
+        #: Called with a message that has a place now: it is to be started.
         self.on_free: Callable[[Delivery], None] = lambda _: None
-        #: Told of one that has waited too long, and waits no more: it is to be given back.
+        #: Called with a message that has waited too long: it is to be returned.
         self.on_tired: Callable[[Delivery, Returned], None] = lambda *_: None
 
     def __contains__(self, id: str) -> bool:
@@ -46,16 +49,16 @@ class Room:
         return bool(self._since) and any(delivery.id == id for delivery in self._since)
 
     def __len__(self) -> int:
-        """How many wait."""
+        """Count the deliveries that wait."""
         return len(self._since)
 
     def may_run(self, delivery: Delivery, task: Task[..., Any]) -> bool:
-        """Whether there is a place for it; then it has it until `leave`."""
+        """Take a place until `leave`. False: there is none."""
         return self._quotas.enter(delivery, task)
 
     def may_wait(self, delivery: Delivery, task: Task[..., Any]) -> bool:
-        """Whether there is room for it; then it waits, until `on_free` or `on_tired` is told of it."""
-        if len(self._since) >= self._most or self._count(task.name) >= self._quotas.room_size(task):
+        """Whether there is room for it; then it waits until `on_free` or `on_tired` is called."""
+        if len(self._since) >= self._most or self._count(task.name) >= self._quotas.most_waiting(task):
             return False
         self._since[delivery] = self._clock.monotonic()
         self._slots.waiting += 1
@@ -65,22 +68,25 @@ class Room:
         return True
 
     def send_away(self, task: Task[..., Any]) -> Returned:
-        """Until about its turn."""
+        """Make the verdict that returns it until about its turn."""
         return Returned(self._quotas.turn_seconds(task, self._count(task.name)), SURPLUS)
 
     def leave(self, delivery: Delivery) -> None:
-        """Its code has ended: whoever waits first for the place has it."""
+        """Free the place of a delivery whose code has ended; the first waiting message gets it."""
+        task = delivery.task
+        if task is None or task.policy.concurrency is None:  # it never took a place, and nothing waits for one
+            return
         self._quotas.leave(delivery)
-        waiting = self._by_task.get(delivery.task.name) if self._since and delivery.task is not None else None
-        if not waiting or delivery.task is None:
+        waiting = self._by_task.get(task.name) if self._since else None
+        if not waiting:
             return
         first = next(iter(waiting))
-        if self._quotas.enter(first, delivery.task):
+        if self._quotas.enter(first, task):
             self.drop(first)
             self.on_free(first)
 
     def drop(self, delivery: Delivery) -> bool:
-        """It waits no longer; False: it did not."""
+        """Let it wait no longer; False: it did not wait."""
         if delivery.task is None or self._since.pop(delivery, None) is None:
             return False
         self._slots.waiting -= 1
@@ -91,7 +97,7 @@ class Room:
         return True
 
     def empty(self) -> list[Delivery]:
-        """Nobody waits any more; who did."""
+        """End all waiting; returns the messages that waited."""
         waiting = list(self._since)
         for delivery in waiting:
             self.drop(delivery)
@@ -104,7 +110,7 @@ class Room:
         return len(self._by_task.get(task, ()))
 
     def _look(self) -> None:
-        """Send away who has waited too long. One timer for all of them: most are gone long before."""
+        """Return messages that waited too long. One timer serves all of them: most leave long before."""
         now = self._clock.monotonic()
         for delivery in [one for one, since in self._since.items() if now - since >= ROOM_SECONDS]:
             if self.drop(delivery) and delivery.task is not None:

@@ -1,4 +1,4 @@
-"""Calling a plain handler where its outcome is carried by a future: in a thread, or beside a loop that rests."""
+"""Calls a plain handler whose outcome a future carries: in a thread, or in a child process."""
 
 from collections.abc import Callable
 from typing import Any

@@ -1,10 +1,9 @@
-"""The line: a child's end of the wire, on a thread of its own, and the context's link over it.
+"""The child's end of its socket, on a thread of its own, and the context's link over it.
 
-Jobs come out of it in a queue; what contexts ask goes in and waits for the answer. Whoever still asks
-after his run has ended (a thread that a handler left behind) is refused, so that nothing can be said
-in the name of the next message.
+Incoming jobs are put into a queue; calls of contexts are sent and wait for the answer. A call after its run has ended
+(from a thread that a handler left behind) is refused, so that it cannot act for the next message.
 
-Used by `child.py`; the other end is `conversation.py`.
+Used by `child_main.py`; the other end is `job_channel.py`.
 """
 
 import asyncio
@@ -21,24 +20,23 @@ from concurrent.futures import Future
 from datetime import datetime, timedelta
 from typing import Any
 
-from tenure.call import Call, Options
 from tenure.errors import BadArgument, LeaseLost
 from tenure.handler_stack import FrameStack
 from tenure.record import Progress
-from tenure.runtime.stacks.frames import own_code, stack_of_task, stack_of_thread
-from tenure.runtime.wire import (
-    Answer,
+from tenure.runtime.background.stacks.frames import own_code, stack_of_task, stack_of_thread
+from tenure.runtime.processes.frames import (
     CheckpointQuestion,
+    ChildReply,
     Hello,
     Job,
     LoadQuestion,
     ProgressNote,
     Question,
     Refusal,
+    RunningMark,
     SizeQuestion,
     StackQuestion,
     StackTold,
-    Standing,
     SubmitQuestion,
     ToChild,
     TouchQuestion,
@@ -47,16 +45,17 @@ from tenure.runtime.wire import (
     read,
     to_child,
 )
-from tenure.sizing import checked
+from tenure.tasks.call import Call, Options
+from tenure.tasks.sizing import checked
 
-#: Of a handler's progress, the newest is told this often.
+#: The newest progress of a handler is sent this often.
 PROGRESS_SECONDS = 0.1
 
-_NOTHING = Standing(deadline=0.0, lease_lost=False, stopping=False)
+_NOTHING = RunningMark(deadline=0.0, lease_lost=False, stopping=False)
 
 
-class Line:
-    """The child's end of the wire."""
+class ChildChannel:
+    """The child's end of its socket."""
 
     def __init__(self, connection: socket.socket, name: str) -> None:
         """Speak through `connection`."""
@@ -69,7 +68,7 @@ class Line:
         self._thread = threading.Thread(target=self._run, name=f"tenure-{name}", daemon=True)
         self._lock = threading.Lock()
         self._noted: tuple[ParentLink, bytes] | None = None
-        #: Of an async handler, the task in which it runs.
+        #: For an async handler, the task in which it runs.
         self.running: asyncio.Task[Any] | None = None
         self._function: Callable[..., Any] | None = None
         self._handler_thread = 0
@@ -83,27 +82,27 @@ class Line:
     # -- called from any thread --------------------------------------------------------------------
 
     def start(self) -> None:
-        """Begin to listen."""
+        """Start listening."""
         self._thread.start()
 
     def close(self) -> None:
-        """After the last job: leave nothing open."""
+        """Close everything, after the last job."""
         self._thread.join()
         self.loop.close()
 
     def begin(self, link: "ParentLink", started: bytes, function: Callable[..., Any]) -> None:
-        """A handler begins; `link` is the one that may ask. Returns when the parent can no longer miss it."""
+        """Note that a handler starts; only `link` may make calls. Returns when the parent will surely see it."""
         self._function, self._handler_thread, self.running = function, threading.get_ident(), None
         written: Future[None] = Future()
         self.loop.call_soon_threadsafe(self._begin, link, started, written)
         written.result()
 
     def conclude(self, ending: bytes) -> None:
-        """The run is over."""
+        """Note that the run is over."""
         self.loop.call_soon_threadsafe(self._conclude, ending)
 
     def ask(self, link: "ParentLink", question: Callable[[int], Question]) -> "Future[bytes | None]":
-        """Ask the parent."""
+        """Call the parent and wait for its answer."""
         number = next(self._numbers)
         data = encode(question(number))
         future: Future[bytes | None] = Future()
@@ -112,7 +111,7 @@ class Line:
         return future
 
     def note(self, link: "ParentLink", data: bytes) -> None:
-        """Tell the parent something of which only the newest counts."""
+        """Send the parent a value of which only the newest counts."""
         with self._lock:
             is_planned = self._noted is not None
             self._noted = (link, data)
@@ -136,7 +135,7 @@ class Line:
             os._exit(1)  # the parent is dead or has no use for us: the handler must not go on
         self.jobs.put(None)
         self._writer.close()
-        with contextlib.suppress(ConnectionError):  # the parent may have gone without a word
+        with contextlib.suppress(ConnectionError):  # the parent may have died
             await self._writer.wait_closed()
 
     def _take(self, frame: ToChild) -> None:
@@ -146,9 +145,9 @@ class Line:
             case Job():
                 self._busy = True
                 self.jobs.put(frame)
-            case Standing():
+            case RunningMark():
                 self.standing = frame
-            case Answer(number=number, value=value):
+            case ChildReply(number=number, value=value):
                 future = self._questions.pop(number, None)
                 if future is not None:
                     future.set_result(value)
@@ -203,11 +202,11 @@ class Line:
 
 
 class ParentLink:
-    """The link of one message's context; satisfies `tenure.context.Link`."""
+    """The link of one message's context; implements `tenure.tasks.context.ContextLink`."""
 
     __slots__ = ("_line", "is_over", "send_id")
 
-    def __init__(self, line: Line, send_id: str) -> None:
+    def __init__(self, line: ChildChannel, send_id: str) -> None:
         """Ask through `line`, for a run of that send."""
         self._line = line
         self.send_id = send_id
@@ -215,31 +214,31 @@ class ParentLink:
 
     @property
     def loop(self) -> asyncio.AbstractEventLoop:
-        """Where a `SyncContext` may wait for answers."""
+        """The loop on which a `SyncContext` may wait for answers."""
         return self._line.loop
 
     @property
     def deadline(self) -> float:
-        """As the parent said last."""
+        """The deadline that the parent sent last."""
         return self._line.standing.deadline
 
     @property
     def lease_lost(self) -> bool:
-        """As the parent said last."""
+        """Whether the lease is lost, by the parent's last message."""
         return self.is_over or self._line.standing.lease_lost
 
     @property
     def stopping(self) -> bool:
-        """As the parent said last."""
+        """Whether the worker is stopping, by the parent's last message."""
         return self._line.standing.stopping
 
     @property
     def expected_end(self) -> float | None:
-        """As the parent said last."""
+        """The usual end of the run, by the parent's last message."""
         return self._line.standing.expected_end
 
     async def set_size(self, size: float) -> None:
-        """Tell how large the work is."""
+        """Send the size of the work."""
         await self._answer(lambda number: SizeQuestion(number, checked(size)))
 
     async def touch(self, seconds: float | None) -> None:
@@ -247,25 +246,28 @@ class ParentLink:
         await self._answer(lambda number: TouchQuestion(number, seconds))
 
     def progress(self, progress: Progress) -> None:
-        """Told ten times a second at most."""
+        """Sent ten times a second at most."""
         self._line.note(self, encode(ProgressNote(progress)))
 
     async def checkpoint(self, data: bytes) -> None:
-        """Keep data."""
+        """Keep a checkpoint."""
         await self._answer(lambda number: CheckpointQuestion(number, data))
 
     async def load_checkpoint(self) -> bytes | None:
-        """What was kept."""
+        """Load the checkpoint."""
         return await self._answer(LoadQuestion)
 
     def submit(self, call: Call[Any], options: Options) -> str:
         """Hand on; waits for the parent, which is quick."""
         task, body = call.task, bytes(call.body)
-        given = {**call.options, **options}
+        given: dict[str, Any] = {"webhook": task.webhook, **call.options, **options}
         moments = {name: value.isoformat() for name, value in given.items() if isinstance(value, datetime)}
         plain = {name: _seconds(value) for name, value in given.items() if name not in moments}
         try:
-            asked = self._line.ask(self, lambda n: SubmitQuestion(n, task.name, task.queue, body, plain, moments))
+            asked = self._line.ask(
+                self,
+                lambda n: SubmitQuestion(n, task.name, task.queue, body, plain, moments, task.follows_client),
+            )
         except (TypeError, ValueError) as error:
             msg = f"an option has a value that is not allowed: {error}; nothing was handed on"
             raise BadArgument(msg) from error
@@ -280,4 +282,4 @@ def _seconds(value: object) -> object:
 
 
 def _over() -> LeaseLost:
-    return LeaseLost("the run that asks is over; nothing was done for it")
+    return LeaseLost("the run that asked has ended; nothing was done")

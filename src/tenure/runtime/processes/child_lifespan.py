@@ -1,17 +1,17 @@
-"""Hosting: the app's lifespan in a child process, where worker and handlers share no memory.
+"""The app's lifespan in a child process, where worker and handlers share no memory.
 
-It is entered before the child's first job of that app and left when the child ends, both in one task: what a lifespan
-opens (a task group, a cancel scope) must be closed by the task that opened it. That task moves on only while the
-child's runner runs, which is enough for what it waits for.
+It is entered before the child's first job of that app and left when the child ends, both in one task, because a task
+group or a cancel scope must be closed by the task that opened it. That task runs only while the child's runner runs,
+which is enough.
 
-Used by `child.py`.
+Used by `child_main.py`.
 """
 
 import asyncio
 import contextlib
 from typing import Any
 
-from tenure.task import Home
+from tenure.tasks.task import TaskApp
 
 
 class Lifespans:
@@ -22,8 +22,8 @@ class Lifespans:
         self._runner = runner
         self._guests: dict[int, _Guest] = {}
 
-    def state_of(self, app: Home) -> Any:
-        """What its lifespan yielded as `ctx.state`; raises what it raises, also if it has ended since."""
+    def state_of(self, app: TaskApp) -> Any:
+        """Return the `ctx.state` that its lifespan yielded. Raises the lifespan's error, also if it has ended since."""
         guest = self._guests.get(id(app))
         if guest is None:
             guest = _Guest(app)
@@ -33,7 +33,7 @@ class Lifespans:
         return guest.state
 
     def leave(self) -> None:
-        """Leave them, the last one first; raises what they raise."""
+        """Leave them, the last one first. Raises their errors."""
         with contextlib.ExitStack() as stack:
             for guest in self._guests.values():
                 stack.callback(self._leave, guest)
@@ -48,7 +48,7 @@ class _Guest:
     state: Any
     _task: asyncio.Task[None]
 
-    def __init__(self, app: Home) -> None:
+    def __init__(self, app: TaskApp) -> None:
         self._app = app
 
     async def enter(self) -> None:

@@ -1,12 +1,12 @@
-"""The child: the program that runs in a child process.
+"""The program that runs in a child process.
 
-The main thread runs handlers, one message at a time, with the app's middleware around them: sync ones as they are,
-async ones on one event loop that is kept. A second thread has the socket (`Line`), so that the context's questions
-are answered and the lease's news arrives while a handler works. The app's lifespan is entered here too, once
-(`hosting.py`), so `ctx.state` is this process' own.
+The main thread runs handlers, one message at a time, with the app's middleware around them: sync handlers directly,
+async ones on one event loop that is kept. A second thread has the socket (`ChildChannel`), so that context calls are
+answered and changes of the lease arrive while a handler works. The app's lifespan is entered here too, once
+(`child_lifespan.py`), so `ctx.state` belongs to this process.
 
-It ends when its parent does: the socket closes, and on Linux the kernel kills it even where a handler
-holds the GIL. Started by `spawning.py`; the parent's side is `conversation.py`.
+It ends when its parent does: the socket closes, and on Linux the kernel kills it even if a handler holds the GIL.
+Started by `child_process.py`; the parent's side is `job_channel.py`.
 """
 
 import asyncio
@@ -23,19 +23,28 @@ from collections.abc import Callable, Coroutine
 from typing import Any
 
 from tenure import envelope
-from tenure.context import Context, SyncContext
 from tenure.errors import BodyTooLarge
 from tenure.message import Message
 from tenure.middleware import Run, around
-from tenure.runtime.calling import without_stop
-from tenure.runtime.hosting import Lifespans
-from tenure.runtime.judging import TRACEBACK_LIMIT, judge_error, judge_result, result_too_large
-from tenure.runtime.lifeline import die_with
-from tenure.runtime.line import Line, ParentLink
-from tenure.runtime.locating import Finder
-from tenure.runtime.stacks.dump import register
-from tenure.runtime.wire import Job, RunCompleted, RunDead, RunRetried, RunSnoozed, Started, Unloadable, encode
-from tenure.task import Task
+from tenure.runtime.background.stacks.dump import register
+from tenure.runtime.processes.calling import without_stop
+from tenure.runtime.processes.child_channel import ChildChannel, ParentLink
+from tenure.runtime.processes.child_lifespan import Lifespans
+from tenure.runtime.processes.die_with_parent import die_with
+from tenure.runtime.processes.frames import (
+    ChildStarted,
+    Job,
+    RunCompleted,
+    RunDead,
+    RunRetried,
+    RunSnoozed,
+    Unloadable,
+    encode,
+)
+from tenure.runtime.processes.import_path import Finder
+from tenure.runtime.verdicts import TRACEBACK_LIMIT, judge_error, judge_result, result_too_large
+from tenure.tasks.context import Context, SyncContext
+from tenure.tasks.task import Task
 from tenure.verdict import Dead, Reason, Retried, Snoozed
 
 
@@ -49,7 +58,7 @@ def main(descriptor: int, dump: int, parent: int, name: str) -> None:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(line_buffering=True)  # what a handler printed before it crashed is not lost
-    line = Line(socket.socket(fileno=descriptor), name)
+    line = ChildChannel(socket.socket(fileno=descriptor), name)
     line.start()
     finder = Finder()
     with asyncio.Runner() as runner:
@@ -60,7 +69,7 @@ def main(descriptor: int, dump: int, parent: int, name: str) -> None:
     line.close()
 
 
-def _run(job: Job, line: Line, finder: Finder, runner: asyncio.Runner, lifespans: Lifespans) -> bytes:
+def _run(job: Job, line: ChildChannel, finder: Finder, runner: asyncio.Runner, lifespans: Lifespans) -> bytes:
     message = envelope.decode(job.envelope)
     what = f"get task {message.task} from {job.locator}"
     try:
@@ -71,16 +80,16 @@ def _run(job: Job, line: Line, finder: Finder, runner: asyncio.Runner, lifespans
         text = f"a child process cannot {what}: {type(error).__name__}: {error}"
         return encode(Unloadable(_plain(text), _plain("".join(traceback.format_exception(error)))))
     link = ParentLink(line, job.send_id)
-    line.begin(link, encode(Started(threading.get_ident())), task.function)
+    line.begin(link, encode(ChildStarted(threading.get_ident())), task.function)
     return contextvars.copy_context().run(_Run(job, message, task, link, state, line).ending, runner)
 
 
 class _Run:
-    """One message in this process. Whatever users raise, in whatever they raise it, is a verdict."""
+    """One message in this process. Every exception of user code becomes a verdict."""
 
     def __init__(
-        self, job: Job, message: Message, task: Task[..., Any], link: ParentLink, state: Any, line: Line
-    ) -> None:  # fmt: skip
+        self, job: Job, message: Message, task: Task[..., Any], link: ParentLink, state: Any, line: ChildChannel
+    ) -> None:
         self._job = job
         self._line = line
         self._message = message
@@ -123,7 +132,7 @@ class _Run:
         return self._settled(around(self._task.app.middleware, Context(*self._about), middle.ask))
 
     async def _settled(self, run: Run) -> bytes:
-        """Within the loop: an error that ends programs must not leave it by way of a task."""
+        """Run it within the loop: an error that ends programs must not leave the loop by way of a task."""
         try:
             return self._completed(await run())
         except BaseException as error:  # noqa: BLE001 - as above
@@ -153,7 +162,7 @@ class _Run:
 
 
 class _Middle:
-    """Where middleware, in the loop, waits for a plain function that runs outside of it."""
+    """The point at which middleware, in the loop, waits for a plain function that runs outside of it."""
 
     async def begin(self, ending: Coroutine[Any, Any, bytes]) -> contextvars.Context | None:
         """Go as far as the handler; the context to call it in. None: middleware ended without it."""
@@ -166,7 +175,7 @@ class _Middle:
         return self._asked.result() if self._asked.done() else None
 
     async def ask(self) -> Any:
-        """What middleware awaits."""
+        """Wait for the plain function's result; middleware awaits this."""
         self._asked.set_result(contextvars.copy_context())
         return await self._answered
 

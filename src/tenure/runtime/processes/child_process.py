@@ -1,10 +1,10 @@
-"""Spawning: one child process, as its parent holds it.
+"""One child process, as its parent sees it.
 
-A child is a fresh interpreter, never a fork, so that no lock, thread or connection of the worker is
-copied into it. It leads a session of its own: Ctrl-C in a terminal does not reach it (the parent decides),
-and what a handler started in it is ended together with it.
+A child is a new interpreter, never a fork, so no lock, thread or connection of the worker is copied into it. It leads a
+session of its own: Ctrl-C in a terminal does not reach it (the parent decides), and processes that a handler started in
+it are ended with it.
 
-Used by `children.py`, which keeps them, and `conversation.py`, which talks to one.
+Used by `pool.py`, which keeps them, and `job_channel.py`, which talks to one.
 """
 
 import asyncio
@@ -20,34 +20,39 @@ import msgspec
 from tenure.errors import ConfigurationError
 from tenure.handler_stack import StackFrame
 from tenure.probe import SYSTEM_PROBE
-from tenure.runtime.stacks.dump import Dump
-from tenure.runtime.wire import Frame, FromChild, Hello, WireBroken, encode, from_child, read
+from tenure.runtime.background.stacks.dump import Dump
+from tenure.runtime.processes.frames import Frame, FromChild, Hello, WireBroken, encode, from_child, read
 
 #: The child gets its parent's import path before it imports anything, so it finds the very same Tenure. Not
 #: `-m`, which would look for it in the current folder and in an environment variable.
 _START = (
-    "import sys; sys.path[:] = sys.argv[5:]; from tenure.runtime.child import main; "
+    "import sys; sys.path[:] = sys.argv[5:]; from tenure.runtime.processes.child_main import main; "
     "_, descriptor, dump, parent, name = sys.argv[:5]; main(int(descriptor), int(dump), int(parent), name)"
 )
 
-#: What is still on its way when a process is seen to have ended gets so long to arrive.
+#: After the end of a process, its last frames get so long to arrive.
 DRAIN_SECONDS = 0.5
-#: A process that was killed is waited for so long; one that the kernel does not let go is left to it.
+#: A process that was killed is waited for this long; one that the kernel does not let go is left to it.
 KILL_SECONDS = 5.0
 
 
 class ChildFailed(ConfigurationError):
-    """A child process could not get as far as the message: it is not to blame, and was not run."""
+    """A child process could not be prepared for the message. The message is not at fault, and was not run."""
 
     code = "child_failed"
 
 
-class Child:
-    """A running child process. `frames` gives what it says, and None once it says no more."""
+class ChildProcess:
+    """A running child process. `frames` yields its frames, and None at the end."""
 
-    def __init__(self, process: asyncio.subprocess.Process, reader: asyncio.StreamReader,
-                 writer: asyncio.StreamWriter, dump: Dump) -> None:  # fmt: skip
-        """Made by `spawn`."""
+    def __init__(
+        self,
+        process: asyncio.subprocess.Process,
+        reader: asyncio.StreamReader,
+        writer: asyncio.StreamWriter,
+        dump: Dump,
+    ) -> None:
+        """Take the process and its streams. Made by `spawn`."""
         self._process = process
         self._reader = reader
         self._writer = writer
@@ -70,7 +75,7 @@ class Child:
         return not self._listening.done() and self._process.returncode is None
 
     def send(self, data: bytes) -> None:
-        """Send an encoded frame. To one that is gone, nothing happens: `frames` tells."""
+        """Send an encoded frame. If the process is gone nothing happens; `frames` shows it."""
         self._writer.write(data)
 
     def tell(self, frame: Frame) -> None:
@@ -92,7 +97,7 @@ class Child:
         return {} if self.ended.done() else await self._dump.take(self._signal)
 
     def _signal(self, number: int) -> None:
-        # Its end may not have been told yet, and its number may be somebody else's by now.
+        # Its end may not have been seen yet, and its pid may belong to another process by now.
         if SYSTEM_PROBE.look(self.pid).parent == os.getpid():
             with contextlib.suppress(ProcessLookupError, PermissionError):
                 os.kill(self.pid, number)
@@ -127,7 +132,7 @@ class Child:
         return exit_code
 
 
-async def spawn(name: str) -> Child:
+async def spawn(name: str) -> ChildProcess:
     """Start a child process; `name` is for people who look at `ps`. Raises `ChildFailed`."""
     ours, theirs = socket.socketpair()
     dump = Dump()
@@ -148,7 +153,7 @@ async def spawn(name: str) -> Child:
                 raise ChildFailed(msg) from error
             raise
     dump.hand_over()
-    child = Child(process, reader, writer, dump)
+    child = ChildProcess(process, reader, writer, dump)
     child.tell(Hello(sys.argv))
     return child
 

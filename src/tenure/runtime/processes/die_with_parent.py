@@ -1,4 +1,4 @@
-"""A lifeline: what ties a process' life to that of the process which started it."""
+"""Ends a process together with the process that started it."""
 
 import os
 import signal

@@ -1,10 +1,10 @@
-"""The wire between a worker and a child process: frames over a socket pair.
+"""The frames between a worker and a child process, over a socket pair.
 
-A frame is four bytes of length, then msgpack of one of the structs below. Nothing on the wire can run
-code (no pickle), and no frame is larger than `FRAME_LIMIT`. Both ends are the same Tenure, because the
-child gets its parent's `sys.path`; so there are no versions here.
+A frame is four bytes of length, then msgpack of one of the structs below. Nothing received can run code (no pickle),
+and no frame is larger than `FRAME_LIMIT`. Both ends are the same Tenure, because the child gets its parent's
+`sys.path`; so there are no versions here.
 
-Spoken by `conversation.py` (the parent) and `child.py`.
+Used by `job_channel.py` (the parent) and `child_main.py`.
 """
 
 import asyncio
@@ -16,7 +16,7 @@ import msgspec
 from tenure.errors import BodyTooLarge, TenureError
 from tenure.handler_stack import FrameStack
 from tenure.record import Progress
-from tenure.runtime.locating import Locator
+from tenure.runtime.processes.import_path import Locator
 from tenure.verdict import Dead, Retried, Snoozed
 
 FRAME_LIMIT = 64 * 1024 * 1024
@@ -26,7 +26,7 @@ _encoder = msgspec.msgpack.Encoder()
 
 
 class Frame(msgspec.Struct, frozen=True, tag=True):
-    """Anything on the wire."""
+    """Any frame."""
 
 
 # -- from the parent -------------------------------------------------------------------------------
@@ -39,8 +39,8 @@ class Hello(Frame, frozen=True):
     arguments: list[str]
 
 
-class Standing(Frame, frozen=True):
-    """How the lease stands: comes before each job, and again when it changes."""
+class RunningMark(Frame, frozen=True):
+    """The state of the lease: comes before each job, and again when it changes."""
 
     #: On the monotonic clock, which is the same for every process of a host.
     deadline: float
@@ -50,7 +50,7 @@ class Standing(Frame, frozen=True):
 
 
 class Job(Frame, frozen=True):
-    """Run this message."""
+    """A message to run."""
 
     locator: Locator
     envelope: bytes
@@ -59,7 +59,7 @@ class Job(Frame, frozen=True):
     send_id: str
 
 
-class Answer(Frame, frozen=True):
+class ChildReply(Frame, frozen=True):
     """To the question with that number."""
 
     number: int
@@ -81,8 +81,8 @@ class StackQuestion(Frame, frozen=True):
 # -- from the child --------------------------------------------------------------------------------
 
 
-class Started(Frame, frozen=True):
-    """The task is found and its app's lifespan entered; from here on, whatever happens is the message's doing."""
+class ChildStarted(Frame, frozen=True):
+    """The task is found and its app's lifespan entered; from here on a failure is one of the message."""
 
     #: The ident of the thread that runs it.
     thread: int
@@ -123,13 +123,13 @@ class RunDead(Frame, frozen=True):
 
 
 class StackTold(Frame, frozen=True):
-    """Where the handler is; to the oldest question that has no answer yet."""
+    """The stack of the handler; it answers the oldest open question."""
 
     stack: FrameStack
 
 
 class ProgressNote(Frame, frozen=True):
-    """How far the handler is."""
+    """The progress of the handler."""
 
     progress: Progress
 
@@ -142,7 +142,7 @@ class TouchQuestion(Frame, frozen=True):
 
 
 class SizeQuestion(Frame, frozen=True):
-    """Tells how large the work is."""
+    """The size of the work."""
 
     number: int
     size: float | None
@@ -171,19 +171,21 @@ class SubmitQuestion(Frame, frozen=True):
     options: dict[str, Any]
     #: The options that are a `datetime`, as ISO text: one without a time zone must stay one, to be refused as such.
     moments: dict[str, str]
+    #: The task has no queue of its own.
+    follows_client: bool
 
 
-ToChild = Hello | Job | Standing | Answer | Refusal | StackQuestion
+ToChild = Hello | Job | RunningMark | ChildReply | Refusal | StackQuestion
 Question = TouchQuestion | SizeQuestion | CheckpointQuestion | LoadQuestion | SubmitQuestion
 Ending = RunCompleted | RunRetried | RunSnoozed | RunDead
-FromChild = Started | Unloadable | Ending | ProgressNote | StackTold | Question
+FromChild = ChildStarted | Unloadable | Ending | ProgressNote | StackTold | Question
 
 to_child: msgspec.msgpack.Decoder[ToChild] = msgspec.msgpack.Decoder(ToChild)
 from_child: msgspec.msgpack.Decoder[FromChild] = msgspec.msgpack.Decoder(FromChild)
 
 
 class WireBroken(Exception):
-    """What came is no frame: something else wrote to the socket."""
+    """Bytes came that are no frame: something else wrote to the socket."""
 
 
 def encode(frame: Frame) -> bytes:

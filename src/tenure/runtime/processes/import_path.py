@@ -1,8 +1,8 @@
-"""Locating: how a child process finds the task that its parent found.
+"""How a child process finds the task that its parent found.
 
-A child shares no memory with its parent, so the parent says where the app lives (`Locator`), and the
-child imports it there (`Finder`). A script that was started as `__main__` is loaded under the name
-`__mp_main__`, as `multiprocessing` does it, so that its `if __name__ == "__main__":` does not run again.
+A child shares no memory with its parent, so the parent sends the import path of the app (`Locator`), and the child
+imports it (`Finder`). A script that was started as `__main__` is loaded under the name `__mp_main__`, as
+`multiprocessing` does, so that its `if __name__ == "__main__":` does not run again.
 
 `locate` and `locate_task` are called in the parent; the locator goes to the child with each job.
 """
@@ -19,7 +19,7 @@ from typing import Any, ClassVar
 import msgspec
 
 from tenure.errors import ConfigurationError
-from tenure.task import Task
+from tenure.tasks.task import Task
 
 MAIN = "__main__"
 #: What `multiprocessing` calls a main script in a child; people's guards know it.
@@ -27,7 +27,7 @@ CHILD_MAIN = "__mp_main__"
 
 
 class Locator(msgspec.Struct, frozen=True):
-    """Where an app or a task lives."""
+    """The import path of an app or a task."""
 
     #: For `import`; ignored where there is a path.
     module: str
@@ -37,7 +37,7 @@ class Locator(msgspec.Struct, frozen=True):
     attribute: str | None = None
 
     def __str__(self) -> str:
-        """As people write it: `jobs:app`."""
+        """Show it as people write it: `jobs:app`."""
         place = self.path or self.module
         return place if self.attribute is None else f"{place}:{self.attribute}"
 
@@ -53,14 +53,14 @@ def locate(app_reference: str) -> Locator:
 
 
 def locate_task(task: Task[..., Any]) -> Locator:
-    """Where a child finds this very task: in its function's module, else in any that holds it or its app."""
+    """Locate a task for a child: in its function's module, else in any that holds it or its app."""
     home = task.function.__module__
     for name in (home, *(name for name in list(sys.modules) if name != home)):
         attribute = _attribute_of(sys.modules.get(name), task)
         if attribute is not None:
             return _in_main(task.name, attribute) if name == MAIN else Locator(name, attribute=attribute)
     msg = (
-        f"task {task.name} cannot run in a child process: no module holds it or its app under a name. "
+        f"task {task.name} cannot run in a child process: no module has it or its app as an attribute. "
         "Make the app at the top of a module, not inside a function; nothing was started"
     )
     raise ConfigurationError(msg)
@@ -116,12 +116,12 @@ class Finder:
     is_loading: ClassVar[bool] = False
 
     def __init__(self) -> None:
-        """Nothing is loaded."""
+        """Start without loaded modules."""
         self._loaded: dict[str, ModuleType] = {}
         self._made: dict[str, object] = {}
 
     def find(self, locator: Locator, name: str) -> Task[..., Any]:
-        """The task; raises `ConfigurationError`, or whatever the module raises while it is imported."""
+        """Find the task; raises `ConfigurationError`, or whatever error the import raises."""
         module = self._load(locator)
         candidates = list(vars(module).values())
         if locator.attribute is not None:
@@ -138,7 +138,7 @@ class Finder:
         raise ConfigurationError(msg)
 
     def _named(self, module: ModuleType, locator: Locator) -> object:
-        """What stands under the locator's attribute. A function is called once: it makes the app."""
+        """Return the value of the locator's attribute. A function is called once: it makes the app."""
         value = _attribute(module, locator.attribute or "")
         if not inspect.isfunction(value):
             return value

@@ -1,7 +1,7 @@
-"""A conversation: one message in one child process, as the parent leads it.
+"""One message in one child process, seen from the parent.
 
-It hands the job over, tells the child when the lease changes, answers what the handler's context asks,
-and ends with the verdict. Used by `children.py`; the other side is `child.py`.
+It hands the job over, tells the child when the lease changes, answers the calls of the handler's context, and ends with
+the verdict. Used by `pool.py`; the other side is `child_main.py`.
 """
 
 import asyncio
@@ -13,14 +13,13 @@ from typing import Any, cast
 
 import msgspec
 
-from tenure.call import Call, Options
-from tenure.context import Link
 from tenure.errors import TenureError
 from tenure.handler_stack import FrameStack
-from tenure.runtime.spawning import Child
-from tenure.runtime.wire import (
-    Answer,
+from tenure.runtime.processes.child_process import ChildProcess
+from tenure.runtime.processes.frames import (
     CheckpointQuestion,
+    ChildReply,
+    ChildStarted,
     Ending,
     LoadQuestion,
     ProgressNote,
@@ -28,40 +27,35 @@ from tenure.runtime.wire import (
     Refusal,
     RunCompleted,
     RunDead,
+    RunningMark,
     RunRetried,
     RunSnoozed,
     SizeQuestion,
     StackQuestion,
     StackTold,
-    Standing,
-    Started,
     SubmitQuestion,
     TouchQuestion,
     Unloadable,
     encode,
 )
+from tenure.tasks.call import Call, Options
+from tenure.tasks.context import ContextLink
+from tenure.tasks.task_address import TaskAddress
 
 logger = logging.getLogger("tenure.children")
 
-#: How often the lease is looked at for something to tell: `ctx.lease_lost` is true at most this much late.
+#: How often the lease is checked for changes: `ctx.lease_lost` is true at most this much late.
 LOOK_SECONDS = 0.5
 
 
-class Gone(Exception):
-    """The child said no more."""
+class ChildGone(Exception):
+    """The child sends nothing more."""
 
 
-class Target(msgspec.Struct, frozen=True):
-    """The task of a call that was bound in a child."""
+class JobChannel:
+    """Runs one message through one child."""
 
-    name: str
-    queue: str
-
-
-class Conversation:
-    """Leads one message through one child."""
-
-    def __init__(self, child: Child, link: Link) -> None:
+    def __init__(self, child: ChildProcess, link: ContextLink) -> None:
         """Speak with `child` about the message behind `link`."""
         self._child = child
         self._link = link
@@ -73,33 +67,33 @@ class Conversation:
         self.thread: int | None = None
 
     @property
-    def child(self) -> Child:
+    def child(self) -> ChildProcess:
         """The process in which it runs."""
         return self._child
 
     async def stack(self) -> FrameStack:
-        """Where the handler is, by the child's own words. Waits until it answers; cancelled when the run is over."""
+        """Ask the child for the stack of its handler. Waits until it answers; cancelled when the run is over."""
         told: asyncio.Future[FrameStack] = asyncio.get_running_loop().create_future()
         self._asked.append(told)
         self._child.tell(StackQuestion())
         return await told
 
     async def open(self, job: bytes) -> Unloadable | None:
-        """Hand the job over; returns once its handler begins, or with why it cannot. Raises `Gone`."""
+        """Hand the job over. Returns once its handler starts, or the reason why it cannot. Raises `ChildGone`."""
         self._child.runs += 1
         self._child.tell(self._told)
         self._child.send(job)
         match await self._child.frames.get():
-            case Started(thread=thread):
+            case ChildStarted(thread=thread):
                 self.thread = thread
                 return None
             case Unloadable() as unloadable:
                 return unloadable
             case _:
-                raise Gone
+                raise ChildGone
 
     async def finish(self) -> Ending:
-        """Serve the handler until its verdict; raises `Gone`."""
+        """Answer the handler's calls until its verdict. Raises `ChildGone`."""
         self._start(self._keep_told())
         try:
             while True:
@@ -110,8 +104,8 @@ class Conversation:
                         self._link.progress(progress)
                     case StackTold(stack=stack):
                         self._tell_asker(stack)
-                    case None | Started() | Unloadable():
-                        raise Gone
+                    case None | ChildStarted() | Unloadable():
+                        raise ChildGone
                     case question:
                         # In a task of its own: a touch that waits for the broker must not hold up a verdict.
                         self._start(self._answer(question))
@@ -143,17 +137,17 @@ class Conversation:
             self._told = standing
             self._child.tell(standing)
 
-    def _standing(self) -> Standing:
+    def _standing(self) -> RunningMark:
         link = self._link
-        return Standing(link.deadline, link.lease_lost, link.stopping, link.expected_end)
+        return RunningMark(link.deadline, link.lease_lost, link.stopping, link.expected_end)
 
     async def _answer(self, question: Question) -> None:
         try:
-            answer = encode(Answer(question.number, await self._value(question)))
+            answer = encode(ChildReply(question.number, await self._value(question)))
         except TenureError as error:
             answer = encode(Refusal(question.number, error.code, str(error)))
         except Exception as error:
-            logger.exception("the context in child process %d was not answered", self._child.pid)
+            logger.exception("a context call of child process %d got no answer", self._child.pid)
             answer = encode(Refusal(question.number, "", f"{type(error).__name__}: {error}"))
         # First how the lease stands: after `await ctx.touch()` the handler sees the new deadline.
         self._tell()
@@ -170,8 +164,9 @@ class Conversation:
                 await link.checkpoint(data)
             case LoadQuestion():
                 return await link.load_checkpoint()
-            case SubmitQuestion(task=task, queue=queue, body=body, options=options, moments=moments):
-                call: Call[Any] = Call(Target(task, queue), msgspec.Raw(body))
+            case SubmitQuestion(options=options, moments=moments):
+                task = TaskAddress(question.task, question.queue, follows_client=question.follows_client)
+                call: Call[Any] = Call(task, msgspec.Raw(question.body))
                 options |= {name: datetime.fromisoformat(text) for name, text in moments.items()}
                 return link.submit(call, cast("Options", options)).encode()
         return None

@@ -1,12 +1,11 @@
-"""Children: handlers in processes of their own.
+"""A pool of child processes that run handlers.
 
-For work that holds the GIL or may crash (`runs_in="process"`), and for messages that are suspected of
-killing their workers (`reuse=False`: each alone in a new process, so that a crash there is its own
-doing). A child runs one message at a time. It is kept for the next one unless it died or had to be
-killed; then the next message gets a new one.
+For work that holds the GIL or may crash (`runs_in="process"`), and for messages that may have killed their workers
+(`reuse=False`: each alone in a new process, so that a crash there is surely its own). A child runs one message at a
+time. It is kept for the next one unless it died or had to be killed; then the next message gets a new one.
 
-Used by `handling.py`. One child is `spawning.py`, one message in it `conversation.py`, its own side
-`child.py`. Each child enters the app's lifespan for itself, and has `GRACE_SECONDS` to leave it.
+Used by `path/handling.py`. One child is `child_process.py`, one message in it `job_channel.py`, its own side
+`child_main.py`. Each child enters the app's lifespan for itself, and has `GRACE_SECONDS` to leave it.
 """
 
 import asyncio
@@ -17,17 +16,17 @@ from typing import Any
 
 from tenure import envelope
 from tenure.clock import Clock
-from tenure.context import Link
 from tenure.errors import BodyTooLarge
-from tenure.runtime.conversation import Conversation, Gone
 from tenure.runtime.delivery import Delivery
-from tenure.runtime.locating import Locator, refuse_while_loading
-from tenure.runtime.spawning import Child, ChildFailed, spawn
-from tenure.runtime.wire import Ending, Job, RunCompleted, Unloadable, encode
-from tenure.task import Task
+from tenure.runtime.processes.child_process import ChildFailed, ChildProcess, spawn
+from tenure.runtime.processes.frames import Ending, Job, RunCompleted, Unloadable, encode
+from tenure.runtime.processes.import_path import Locator, refuse_while_loading
+from tenure.runtime.processes.job_channel import ChildGone, JobChannel
+from tenure.tasks.context import ContextLink
+from tenure.tasks.task import Task
 from tenure.verdict import Completed, Dead, Reason, Retried, Snoozed
 
-__all__ = ["ChildDied", "ChildFailed", "Children"]
+__all__ = ["ChildDied", "ChildFailed", "ProcessPool"]
 
 logger = logging.getLogger("tenure.children")
 
@@ -53,7 +52,7 @@ class ChildDied(Exception):
 
 
 def describe_exit(exit_code: int) -> str:
-    """In words: "ended with exit code 3", "was killed by signal 9 (SIGKILL)"."""
+    """Describe it in words: "ended with exit code 3", "was killed by signal 9 (SIGKILL)"."""
     if exit_code >= 0:
         return f"ended with exit code {exit_code}"
     number = -exit_code
@@ -61,14 +60,19 @@ def describe_exit(exit_code: int) -> str:
     return f"was killed by signal {number} ({names.get(number, 'a real-time signal')})"
 
 
-class Children:
+class ProcessPool:
     """A pool of child processes, started when they are needed."""
 
     def __init__(
-        self, locate: Callable[[Task[..., Any]], Locator], *,
-        most: int, clock: Clock, name: str, reuse: bool = True,
-    ) -> None:  # fmt: skip
-        """At most `most` at a time; `locate` says where a child finds a task."""
+        self,
+        locate: Callable[[Task[..., Any]], Locator],
+        *,
+        most: int,
+        clock: Clock,
+        name: str,
+        reuse: bool = True,
+    ) -> None:
+        """Start at most `most` processes; `locate` says where a child finds a task."""
         refuse_while_loading()
         self._locate = locate
         self._clock = clock
@@ -76,20 +80,20 @@ class Children:
         self._reuse = reuse
         self._slots = asyncio.Semaphore(most)
         self._located: dict[str, Locator] = {}
-        self._idle: list[Child] = []
-        self._busy: set[Child] = set()
-        #: What runs, or begins to; looked at by `stacks/look.py`.
-        self.conversations: dict[Delivery, Conversation] = {}
+        self._idle: list[ChildProcess] = []
+        self._busy: set[ChildProcess] = set()
+        #: What runs, or begins to; looked at by `background/stacks/look.py`.
+        self.conversations: dict[Delivery, JobChannel] = {}
         self._farewells: set[asyncio.Task[int | None]] = set()
         self._closed = False
 
-    async def run(self, delivery: Delivery, link: Link) -> Completed | Retried | Snoozed | Dead:
+    async def run(self, delivery: Delivery, link: ContextLink) -> Completed | Retried | Snoozed | Dead:
         """Run one message; waits for a free place.
 
         Raises `ChildDied`, and where the handler could not even begin `ConfigurationError` (a `ChildFailed`,
         unless `locate` raised it): then the message is not to blame. Cancelled, it kills the child first.
         """
-        message, task = delivery.message, delivery.task
+        message, task = delivery.whole, delivery.task
         if message is None or task is None:
             msg = "only a message that was read, for a task that is known, can be run"
             raise RuntimeError(msg)
@@ -102,7 +106,7 @@ class Children:
             while True:
                 child = await self._take()
                 try:
-                    self.conversations[delivery] = conversation = Conversation(child, link)
+                    self.conversations[delivery] = conversation = JobChannel(child, link)
                     ending = await self._converse(conversation, job, f"task {task.name} from {locator}")
                 except BaseException:
                     await self._discard(child)
@@ -124,7 +128,7 @@ class Children:
         while self._farewells:
             await asyncio.wait(self._farewells)
 
-    async def _converse(self, conversation: Conversation, job: bytes, what: str) -> Ending | None:
+    async def _converse(self, conversation: JobChannel, job: bytes, what: str) -> Ending | None:
         """The end of the run. None: a child that was kept had died since, and the message was not begun."""
         child = conversation.child
         fresh = child.runs == 0
@@ -132,7 +136,7 @@ class Children:
         try:
             async with asyncio.timeout(START_SECONDS):
                 unloadable = await conversation.open(job)
-        except (Gone, TimeoutError) as error:
+        except (ChildGone, TimeoutError) as error:
             hung = isinstance(error, TimeoutError)
             exit_code = await child.end(0.0 if hung else GRACE_SECONDS)
             if not fresh and not self._closed:
@@ -145,7 +149,7 @@ class Children:
             logger.debug("child process %d (%s) began %s after %.3f s", child.pid, self._name, what, seconds)
         try:
             return await conversation.finish()
-        except Gone as error:
+        except ChildGone as error:
             exit_code = await child.end(GRACE_SECONDS)
             if self._closed:
                 raise self._not_begun(what, exit_code) from error
@@ -153,7 +157,7 @@ class Children:
 
     # -- the children ------------------------------------------------------------------------------
 
-    async def _take(self) -> Child:
+    async def _take(self) -> ChildProcess:
         child = None
         while self._idle and child is None:
             child = self._idle.pop()
@@ -170,20 +174,20 @@ class Children:
         self._busy.add(child)
         return child
 
-    def _put_back(self, child: Child) -> None:
+    def _put_back(self, child: ChildProcess) -> None:
         self._busy.discard(child)
         if self._reuse and child.is_usable and not self._closed:
             self._idle.append(child)
         else:
             self._bid_farewell(child, GRACE_SECONDS)
 
-    async def _discard(self, child: Child) -> None:
+    async def _discard(self, child: ChildProcess) -> None:
         """Kill it, and wait until it is gone: only then can it do nothing more for the message."""
         self._busy.discard(child)
         child.kill()
         await asyncio.shield(self._bid_farewell(child, 0.0))
 
-    def _bid_farewell(self, child: Child, grace_seconds: float) -> "asyncio.Task[int | None]":
+    def _bid_farewell(self, child: ChildProcess, grace_seconds: float) -> "asyncio.Task[int | None]":
         """End it in a task of its own, which `close` waits for."""
         task = asyncio.create_task(child.end(grace_seconds))
         self._farewells.add(task)

@@ -1,50 +1,63 @@
-"""What a child worker and its supervisor say to each other: frames as in `wire.py`, over a socket pair.
+"""The protocol of a child worker and its supervisor: frames as in `processes/frames.py`, over a socket pair.
 
-The first four of the child's are about its life. The others hand its leases over to the supervisor's keeping
-(`entrusting.py` in the child, `keeping.py` in the supervisor) and are said only where that was asked for.
+The first four frames of the child are about its start and end, one answers with its metrics. The others hand its
+leases over to the supervisor (`remote_heartbeat.py` in the child, `lease_keeper.py` in the supervisor) and are used
+only with `--heartbeat supervisor`.
 """
 
 import msgspec
 
 from tenure.claim import Token
 from tenure.lease import Lease
+from tenure.monitoring.metrics.sample import Sample
 from tenure.owner import Owner
-from tenure.runtime.wire import Frame
+from tenure.runtime.processes.frames import Frame
 
 # -- from the child --------------------------------------------------------------------------------
 
 
 class Arrived(Frame, frozen=True):
-    """The app is loaded; this is where its messages are."""
+    """The app is loaded; the place of its messages."""
 
     url: str
 
 
 class Enlisted(Frame, frozen=True):
-    """It is on the roster, as this owner."""
+    """The child is on the roster, as this owner."""
 
     owner: Owner
 
 
 class Working(Frame, frozen=True):
-    """It has begun to lease."""
+    """The child has begun to lease."""
 
 
 class Farewell(Frame, frozen=True):
-    """It has stopped, and this is what it did."""
+    """The child has stopped; these are its counts."""
 
     #: How often each kind of event happened there, and why messages were given back.
     counts: dict[str, int]
     given_back: dict[str, int]
+    #: Why it has left, where an operator had it leave: no other takes its place.
+    left: str = ""
+    #: Its last metrics.
+    samples: tuple[Sample, ...] = ()
 
 
-class Entry(msgspec.Struct, frozen=True):
-    """One lease on its way into the supervisor's keeping. Its envelope stays with the child."""
+class MetricsShown(Frame, frozen=True):
+    """The child's metrics."""
+
+    question: int
+    samples: list[Sample]
+
+
+class EntrustedLease(msgspec.Struct, frozen=True):
+    """One lease that the supervisor is to keep. Its envelope stays with the child."""
 
     number: int
     lease: Lease
     token: Token | None
-    #: False: its handler has begun, and nobody is to renew its lease.
+    #: False: its handler has begun, and its lease must not be renewed.
     is_renewed: bool = True
     first_beat: float | None = None
 
@@ -52,11 +65,11 @@ class Entry(msgspec.Struct, frozen=True):
 class Hold(Frame, frozen=True):
     """Keep these leases alive."""
 
-    entries: list[Entry]
+    entries: list[EntrustedLease]
 
 
 class Begin(Frame, frozen=True):
-    """The handler of one begins that was held waiting; from here on nobody is to renew its lease."""
+    """The handler of a waiting message begins; from now on its lease must not be renewed."""
 
     number: int
 
@@ -89,6 +102,12 @@ class Hurry(Frame, frozen=True):
     """Give everything back now, and end."""
 
 
+class ShowMetrics(Frame, frozen=True):
+    """Say your metrics: somebody scrapes them."""
+
+    question: int
+
+
 class HandedOver(Frame, frozen=True):
     """The latest leases, in the order of the question. None: it is lost."""
 
@@ -97,7 +116,7 @@ class HandedOver(Frame, frozen=True):
 
 
 class Touched(Frame, frozen=True):
-    """How a touch ended; `code` is that of a `TenureError`, or empty if it was renewed."""
+    """The result of a touch; `code` is that of a `TenureError`, or empty if it was renewed."""
 
     question: int
     code: str = ""
@@ -111,22 +130,22 @@ class Extended(Frame, frozen=True):
 
 
 class Missed(Frame, frozen=True):
-    """So many could not be renewed for now."""
+    """Leases that could not be renewed for now."""
 
-    count: int
+    numbers: list[int]
     error: str
 
 
-class Gone(Frame, frozen=True):
+class LeaseGone(Frame, frozen=True):
     """The lease is lost."""
 
     number: int
 
 
 Keeping = Hold | Begin | HandOver | TouchNow | CheckNow
-FromWard = Arrived | Enlisted | Working | Farewell | Keeping
-News = HandedOver | Touched | Extended | Missed | Gone
-ToWard = Hurry | News
+FromWorker = Arrived | Enlisted | Working | Farewell | MetricsShown | Keeping
+News = HandedOver | Touched | Extended | Missed | LeaseGone
+ToWorker = Hurry | ShowMetrics | News
 
-from_ward: msgspec.msgpack.Decoder[FromWard] = msgspec.msgpack.Decoder(FromWard)
-to_ward: msgspec.msgpack.Decoder[ToWard] = msgspec.msgpack.Decoder(ToWard)
+from_worker: msgspec.msgpack.Decoder[FromWorker] = msgspec.msgpack.Decoder(FromWorker)
+to_worker: msgspec.msgpack.Decoder[ToWorker] = msgspec.msgpack.Decoder(ToWorker)

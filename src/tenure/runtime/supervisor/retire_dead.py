@@ -1,23 +1,27 @@
-"""Burying: a supervisor returns what its dead children held, at the place that they named.
+"""Retires dead child processes: the supervisor returns the messages that they held.
 
-Each burial is a task of its own: the broker may be away, and the next child must not wait for it. If it cannot be done
-at all, other workers find the dead as they find any (`sweeper.py`).
+Each retirement is a task of its own: the broker may be away, and the next child must not wait for it. If it fails,
+other workers find the dead process as they find any other (`background/sweeper.py`).
 
-Used by `supervisor.py`, also as the way to that place.
+Used by `supervisor.py`, also to open the store.
 """
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Coroutine
+import os
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from typing import Any, TypeVar
 
 from tenure.broker import Broker, Swept
 from tenure.clock import Clock
 from tenure.errors import BrokerError, BrokerUnavailable, StoreReplaced
+from tenure.event import Event
 from tenure.owner import DeadOwner, Owner
-from tenure.runtime.backoff import Backoff
-from tenure.runtime.sideloop import cancel
-from tenure.runtime.sweeper import events_of_retirement, retire, returned_text
+from tenure.runtime.background.side_thread import cancel
+from tenure.runtime.background.statistics import Statistics
+from tenure.runtime.background.sweeper import events_of_retirement, retire, returned_text
+from tenure.runtime.background.tallying import Tallying
+from tenure.runtime.outage import OutageBackoff
 from tenure.state import State
 
 T = TypeVar("T")
@@ -28,16 +32,18 @@ logger = logging.getLogger("tenure.supervisor")
 _LAST_SECONDS = 5.0
 
 
-class Cemetery:
-    """Broker and state as the children named them, and the burials under way."""
+class DeadRetirement:
+    """The store of the children, and the retirements under way."""
 
     def __init__(self, connect: Callable[[str], tuple[Broker, State]], clock: Clock) -> None:
-        """Nothing is open, and nobody knows where, before `locate`."""
+        """Open nothing: the store is not known before `locate`."""
         self._connect = connect
         self._clock = clock
         self._url = ""
         self._place: tuple[Broker, State] | None = None
         self._opening = asyncio.Lock()
+        #: Called with the events of each retirement.
+        self.on_retired: Callable[[Sequence[Event]], None] = lambda _: None
         self._burials: set[asyncio.Task[None]] = set()
 
     def locate(self, url: str) -> None:
@@ -46,7 +52,7 @@ class Cemetery:
         self._begin(self._open_ahead())
 
     def bury(self, owner: str, proof: str) -> None:
-        """Return what it held: others would need to find out first."""
+        """Return what it held. Other workers would need time to find out."""
         self._begin(self._bury(owner, proof))
 
     async def opened(self) -> tuple[Broker, State]:
@@ -61,7 +67,7 @@ class Cemetery:
 
     async def until_it_works(self, do: Callable[[], Awaitable[T]], what: str) -> T:
         """Try until the broker is back."""
-        backoff = Backoff(self._clock)
+        backoff = OutageBackoff(self._clock)
         while True:
             try:
                 done = await do()
@@ -73,7 +79,7 @@ class Cemetery:
                 return done
 
     async def close(self) -> None:
-        """Give the last burials a moment, and let go of the place."""
+        """Give the last retirements a moment, and close the store."""
         if self._burials:
             await asyncio.wait(self._burials, timeout=_LAST_SECONDS)
         await cancel([*self._burials])
@@ -89,7 +95,7 @@ class Cemetery:
         try:
             await self.opened()
         except BrokerError as error:
-            logger.debug("the supervisor cannot open the place of its children yet: %s", error)
+            logger.debug("the supervisor cannot open its workers' store yet: %s", error)
 
     async def _bury(self, owner: str, proof: str) -> None:
         dead = DeadOwner(Owner.of_id(owner), proof)
@@ -108,10 +114,19 @@ class Cemetery:
         state = await self.until_it_works(return_all, f"{proof}; returning it")
         logger.warning("%s; %s", proof, returned_text(sum(len(swept.returned) for swept in batches)))
         events = events_of_retirement(dead, batches, self._clock.wall(), "supervisor")
+        self.on_retired(events)
         try:
             await state.journal.append(events)
+            await self._count(state, events)
         except BrokerUnavailable as error:
-            logger.debug("the journal does not know of it: %s", error)
+            logger.debug("could not write the event to the journal: %s", error)
+
+    async def _count(self, state: State, events: Sequence[Event]) -> None:
+        """Store what was returned, and the death, among the figures of workers."""
+        counted = Statistics()
+        counted.note_events(events)
+        nonce = os.urandom(8).hex()
+        await Tallying(counted, state.journal, state.wall, nonce=nonce, every_seconds=0.0).flush()
 
     def _begin(self, work: Coroutine[Any, Any, None]) -> None:
         task = asyncio.create_task(work)
@@ -122,4 +137,4 @@ class Cemetery:
         self._burials.discard(task)
         error = None if task.cancelled() else task.exception()
         if error is not None:
-            logger.error("what a dead process held was not returned; other workers will: %r", error)
+            logger.error("could not return the messages of a dead process; another worker will do it: %r", error)

@@ -1,10 +1,9 @@
-"""A slate: a piece of memory that a child worker shares with its supervisor, and on which it writes what it runs.
+"""A status: memory that a child worker shares with its supervisor, and in which it notes what it runs.
 
-The child may die at any moment, in the middle of a stroke too. So there are two faces: it writes on the one that is
-not being shown, with a checksum, and then turns the slate. What the supervisor reads after a death is the last thing
-that was written whole.
+The child may die at any moment, also in the middle of a write. So there are two copies: the child writes the copy that
+is not in use, with a checksum, and then switches to it. After a death the supervisor reads the last complete one.
 
-Written by `tether.py` in the child, read by `ward.py` in the supervisor.
+Written by `supervisor_link.py` in the child, read by `worker_process.py` in the supervisor.
 """
 
 import mmap
@@ -28,8 +27,8 @@ _TICK_PLACE = _turn.size + 2 * _FACE_BYTES
 _BYTES = _TICK_PLACE + _tick.size
 
 
-class Note(msgspec.Struct, frozen=True):
-    """Who the child is, and what it was running."""
+class RunningNote(msgspec.Struct, frozen=True):
+    """The child's owner, and what it was running."""
 
     owner: str
     ids: tuple[str, ...] = ()
@@ -38,11 +37,11 @@ class Note(msgspec.Struct, frozen=True):
 
 
 _encoder = msgspec.msgpack.Encoder()
-_decoder = msgspec.msgpack.Decoder(Note)
+_decoder = msgspec.msgpack.Decoder(RunningNote)
 
 
-class Slate:
-    """Two faces of shared memory behind one descriptor."""
+class SharedStatus:
+    """Two copies of a note in shared memory, behind one descriptor."""
 
     def __init__(self, descriptor: int) -> None:
         """Take over a descriptor that `make` made, here or in the parent."""
@@ -50,8 +49,8 @@ class Slate:
         self._memory = mmap.mmap(descriptor, _BYTES)
 
     @classmethod
-    def make(cls) -> "Slate":
-        """A clean one. It has no name, so nothing is left behind however the processes end."""
+    def make(cls) -> "SharedStatus":
+        """Make an empty one. It has no name, so nothing is left behind however the processes end."""
         with tempfile.TemporaryFile() as file:
             file.truncate(_BYTES)
             return cls(os.dup(file.fileno()))
@@ -59,10 +58,10 @@ class Slate:
     def write(self, owner: str, running: Iterable[str], count: int) -> None:
         """Note who we are and what runs here: as many of its `count` ids as fit."""
         ids = tuple(islice(running, _MOST_IDS))
-        data = _encoder.encode(Note(owner, ids, count - len(ids)))
+        data = _encoder.encode(RunningNote(owner, ids, count - len(ids)))
         while len(data) > _FACE_BYTES - _face.size and ids:
             ids = ids[: len(ids) // 2]  # ids of the users' own may be long
-            data = _encoder.encode(Note(owner, ids, count - len(ids)))
+            data = _encoder.encode(RunningNote(owner, ids, count - len(ids)))
         if len(data) > _FACE_BYTES - _face.size:
             return
         (turn,) = _turn.unpack_from(self._memory)
@@ -71,8 +70,8 @@ class Slate:
         self._memory[place + _face.size : place + _face.size + len(data)] = data
         _turn.pack_into(self._memory, 0, turn + 1)
 
-    def read(self) -> Note | None:
-        """The last note that is whole. None: there is none."""
+    def read(self) -> RunningNote | None:
+        """The last complete note. None: there is none."""
         (turn,) = _turn.unpack_from(self._memory)
         for number in (turn, turn + 1):
             place = _place(number)
@@ -83,16 +82,16 @@ class Slate:
         return None
 
     def tick(self, at: float) -> None:
-        """Note that the child moves, on the monotonic clock, which is the same for every process of a host."""
+        """Note that the child responds, on the monotonic clock, which is the same for every process of a host."""
         _tick.pack_into(self._memory, _TICK_PLACE, at)
 
     def ticked(self) -> float | None:
-        """When the child moved last. None: it has not said so yet."""
+        """The child's last tick. None: there was none yet."""
         (at,) = _tick.unpack_from(self._memory, _TICK_PLACE)
         return at or None
 
     def close(self) -> None:
-        """Let go of it."""
+        """Release it."""
         self._memory.close()
         os.close(self.descriptor)
 

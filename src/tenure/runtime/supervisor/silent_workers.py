@@ -1,9 +1,12 @@
-"""Silent workers: a supervisor says what a worker process does that does not move, because a handler holds its GIL.
+"""Silent workers.
 
-Such a worker cannot read the board. Its supervisor sees that it does not tick (`slate.py`), reads the board instead of
-it, and makes it dump its stacks (`dump.py`). While all of them move it asks the store nothing.
+A supervisor reports the stack of a worker process that does not respond, because a handler holds its GIL.
 
-Run by `supervisor.py`.
+Such a worker cannot read the board. Its supervisor sees that it does not tick (`supervisor/shared_status.py`), reads
+the board instead of it, and makes it dump its stacks (`background/stacks/dump.py`). While all workers respond it does
+not call the store.
+
+Run by `supervisor/supervisor.py`.
 """
 
 import asyncio
@@ -27,9 +30,9 @@ from tenure.handler_stack import (
 )
 from tenure.notice import PostKind
 from tenure.probe import SYSTEM_PROBE, resident_bytes
-from tenure.runtime.slate import Note
-from tenure.runtime.stacks.answers import MOST_ANSWERS, write_answer
-from tenure.runtime.stacks.frames import marked, runs_handler
+from tenure.runtime.background.stacks.answers import MOST_ANSWERS, write_answer
+from tenure.runtime.background.stacks.frames import marked, runs_handler
+from tenure.runtime.supervisor.shared_status import RunningNote
 from tenure.state import State
 
 logger = logging.getLogger("tenure.stacks")
@@ -40,7 +43,7 @@ SILENT_SECONDS = 1.5
 
 
 class Silent(Protocol):
-    """A worker process: `ward.py`."""
+    """A worker process: `supervisor/worker_process.py`."""
 
     @property
     def pid(self) -> int:
@@ -48,12 +51,12 @@ class Silent(Protocol):
         ...
 
     @property
-    def note(self) -> Note | None:
-        """Who it is and what it runs."""
+    def note(self) -> RunningNote | None:
+        """The owner of the worker, and what it runs."""
         ...
 
     def silent_seconds(self, now: float) -> float:
-        """For how long it has not moved."""
+        """Return for how long it has not moved."""
         ...
 
     async def dump(self) -> dict[int, list[StackFrame]]:
@@ -62,19 +65,21 @@ class Silent(Protocol):
 
 
 class SilentWorkers:
-    """Answers for those of a supervisor's workers that do not move."""
+    """Answers requests for a stack for workers that do not respond."""
 
     def __init__(
-        self, workers: Callable[[], Iterable[Silent]], opened: Callable[[], Awaitable[tuple[Broker, State]]],
+        self,
+        workers: Callable[[], Iterable[Silent]],
+        opened: Callable[[], Awaitable[tuple[Broker, State]]],
         clock: Clock,
-    ) -> None:  # fmt: skip
+    ) -> None:
         """`opened` leads to the store of the workers."""
         self._workers = workers
         self._opened = opened
         self._clock = clock
 
     async def run(self) -> None:
-        """Look until cancelled."""
+        """Check until cancelled."""
         while True:
             await asyncio.sleep(_LOOK_SECONDS)
             now = self._clock.monotonic()
@@ -85,9 +90,9 @@ class SilentWorkers:
                 _, state = await self._opened()
                 await self._answer_for(silent, state)
             except BrokerError as error:
-                logger.debug("could not answer for a worker that does not move: %s", error)
+                logger.debug("could not report the stack of a worker that does not respond: %s", error)
             except Exception:
-                logger.exception("could not look at a worker that does not move")
+                logger.exception("could not read the stack of a worker that does not respond")
             await asyncio.sleep(_LOOK_SECONDS)  # the board is read once a second, as by a worker
 
     async def _answer_for(self, silent: list[Silent], state: State) -> None:
@@ -114,7 +119,7 @@ class SilentWorkers:
         await write_answer(state.key_values, seen, wall)
 
 
-_STOPPED = "its worker process is stopped (SIGSTOP, or a debugger): nothing moves until it is continued"
+_STOPPED = "its worker process is stopped (SIGSTOP, or a debugger): nothing runs until it is continued"
 
 
 def told(threads: dict[int, list[StackFrame]]) -> tuple[FrameStack, str]:
@@ -123,7 +128,7 @@ def told(threads: dict[int, list[StackFrame]]) -> tuple[FrameStack, str]:
     # A thread that has not come to the user's code, such as the loop's that starts one, waits for the GIL itself.
     stacks = [one for one in stacks if any(frame.kind is FrameKind.USER for frame in one.frames)] or stacks
     if len(stacks) == 1:
-        return stacks[0], "its worker process does not move, and its supervisor looked at it from outside"
+        return stacks[0], "its worker process does not respond; its supervisor read the stack from outside"
     branches = tuple(StackBranch(f"thread {place}", one.frames) for place, one in enumerate(stacks, 1))
-    said = "its worker process does not move; which of its handlers holds the GIL cannot be told from outside"
+    said = "its worker process does not respond; from outside it cannot be seen which handler holds the GIL"
     return FrameStack(branches=branches), said

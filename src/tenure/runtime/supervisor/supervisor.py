@@ -1,14 +1,14 @@
 """The supervisor: the parent of several worker processes.
 
-It starts them, starts those that die again (more slowly each time, unless they lived a while), and is the first to
-know of a death: `waitpid` is proof, so what the dead one held is returned at once, whatever its leases. It never
-imports the user's code: what kills a worker, at import too, does not kill it. Where that is asked for it also beats
-for its children's leases (`keeping.py`).
+It starts them, restarts those that die (more slowly each time, unless they lived a while), and is the first to know of
+a death: `waitpid` is proof, so what the dead one held is returned at once, however long its leases are. It never
+imports the user's code, so code that kills a worker, even at import, does not kill it. With `--heartbeat supervisor` it
+also renews its children's leases (`lease_keeper.py`). A child that an operator drained or stopped is not replaced.
 
 A child that cannot start for a reason that will not go away (a bad setting, a module that does not import) ends the
 supervisor with the child's own exit code. SIGTERM and SIGINT are passed on; the second one hurries.
 
-Made by the command line. One child is `ward.py`; what the dead held is returned by `burying.py`.
+Made by the command line. One child is `worker_process.py`; `retire_dead.py` returns what the dead held.
 """
 
 import asyncio
@@ -20,31 +20,33 @@ from collections.abc import Callable, Sequence
 
 from tenure.broker import Broker
 from tenure.clock import Clock
-from tenure.plural import plural
-from tenure.runtime import orders
-from tenure.runtime.burying import Cemetery
-from tenure.runtime.children import describe_exit
-from tenure.runtime.keeping import Keeping
-from tenure.runtime.sideloop import cancel
-from tenure.runtime.slate import Note
-from tenure.runtime.spawning import ChildFailed
-from tenure.runtime.stacks.silent_workers import SilentWorkers
-from tenure.runtime.ward import Change, Ward, spawn
+from tenure.rules.backoff import backoff_seconds
+from tenure.runtime.background.side_thread import cancel
+from tenure.runtime.processes.child_process import ChildFailed
+from tenure.runtime.processes.pool import describe_exit
+from tenure.runtime.supervisor import protocol
+from tenure.runtime.supervisor.lease_keeper import LeaseKeeper
+from tenure.runtime.supervisor.process_metrics import ProcessMetrics
+from tenure.runtime.supervisor.retire_dead import DeadRetirement
+from tenure.runtime.supervisor.shared_status import RunningNote
+from tenure.runtime.supervisor.silent_workers import SilentWorkers
+from tenure.runtime.supervisor.worker_process import ProcessChange, WorkerProcess, spawn
 from tenure.state import State
+from tenure.text.plural import plural
 
 logger = logging.getLogger("tenure.supervisor")
 
 FIRST_PAUSE_SECONDS = 0.1
 MOST_PAUSE_SECONDS = 30.0
-#: Whoever lived so long starts at once when it dies, as if it were the first time.
+#: A process that lived so long is restarted at once when it dies, as if it were the first time.
 LONG_LIFE_SECONDS = 60.0
-#: Children that die before one of them ever worked: after so many deaths in a row of one there is no hope.
+#: Children that die before one of them ever worked: after this many deaths in a row of one there is no hope.
 HOPELESS_DEATHS = 5
-#: Told to hurry, a child gets so long; then it is killed.
+#: After the second signal a child gets so long; then it is killed.
 HURRY_SECONDS = 15.0
 #: Exit codes by which a child says that it could not start; the first of them also later (bad configuration).
 _CANNOT_START = (2, 1, 70)
-#: So many ids are named in a log line.
+#: This many ids are named in a log line.
 _NAMED = 5
 _STOP = (signal.SIGTERM, signal.SIGINT)
 #: Some service managers signal a process and then its group: two signals at once are one.
@@ -52,12 +54,18 @@ _SAME_SIGNAL_SECONDS = 0.1
 
 
 class Supervisor:
-    """Runs `processes` child workers until it is told to stop."""
+    """Runs `processes` child workers until it is stopped."""
 
     def __init__(
-        self, words: Callable[[int], Sequence[str]], *, processes: int, clock: Clock,
-        connect: Callable[[str], tuple[Broker, State]], keeps_leases: bool = False, until_done: bool = False,
-    ) -> None:  # fmt: skip
+        self,
+        words: Callable[[int], Sequence[str]],
+        *,
+        processes: int,
+        clock: Clock,
+        connect: Callable[[str], tuple[Broker, State]],
+        keeps_leases: bool = False,
+        until_done: bool = False,
+    ) -> None:
         """`words(number)` is the command line of a child; `connect` leads to the place that the children name.
 
         `until_done`: a child that ends well has done all there was to do, and no other takes its place.
@@ -67,9 +75,11 @@ class Supervisor:
         self._clock = clock
         self._keeps_leases = keeps_leases
         self._until_done = until_done
-        self._wards: dict[int, Ward] = {}
-        self._cemetery = Cemetery(connect, clock)
-        self._silent = SilentWorkers(self._wards.values, self._cemetery.opened, clock)
+        self._workers: dict[int, WorkerProcess] = {}
+        self._retirement = DeadRetirement(connect, clock)
+        self.metrics = ProcessMetrics(self._workers.values, clock)
+        self._retirement.on_retired = self.metrics.note_events
+        self._silent = SilentWorkers(self._workers.values, self._retirement.opened, clock)
         self._stop_asked = asyncio.Event()
         self._last_signal = -_SAME_SIGNAL_SECONDS
         self._someone_worked = asyncio.Event()
@@ -82,7 +92,7 @@ class Supervisor:
         self.deaths = 0
 
     async def run(self) -> int:
-        """Work until told to stop; the exit code. Raises `ChildFailed` where children die before they can work."""
+        """Work until stopped; returns the exit code. Raises `ChildFailed` where children die before they can work."""
         watching = asyncio.create_task(self._silent.run())
         try:
             async with asyncio.TaskGroup() as group:
@@ -95,10 +105,18 @@ class Supervisor:
             raise failures.exceptions[0] from None
         finally:
             await cancel([watching])
-            for ward in self._wards.values():
-                ward.send(signal.SIGKILL)
-            await self._cemetery.close()
+            for worker in self._workers.values():
+                worker.send(signal.SIGKILL)
+            await self._retirement.close()
         return self._exit_code
+
+    async def worked(self) -> None:
+        """Return once one of the children works."""
+        await self._someone_worked.wait()
+
+    async def asked_to_stop(self) -> None:
+        """Return once it was asked to stop."""
+        await self._stop_asked.wait()
 
     # -- one place among the children --------------------------------------------------------------
 
@@ -111,22 +129,23 @@ class Supervisor:
 
     async def _tend(self, number: int) -> None:
         """Keep one child running."""
-        pause, deaths = FIRST_PAUSE_SECONDS, 0
+        early_ends, deaths = 0, 0
         while not self._stop_asked.is_set():
             now = self._clock.monotonic()
-            ward = await spawn(number, self._words(number), self._hear, keeps_leases=self._keeps_leases, now=now)
-            self._wards[number] = ward
+            worker = await spawn(number, self._words(number), self._hear, keeps_leases=self._keeps_leases, now=now)
+            self._workers[number] = worker
             if self._stop_asked.is_set():
-                ward.send(signal.SIGTERM)
-            self._look()  # it may have ended before we could be told
-            exit_code = await ward.ended
-            lived = self._clock.monotonic() - ward.started_at
-            note = ward.note
-            await ward.close()
-            del self._wards[number]
-            self._tell_death(ward, exit_code, note)
-            is_done = self._until_done and exit_code == 0
-            if is_done or self._stop_asked.is_set() or self._cannot_start(ward, exit_code):
+                worker.send(signal.SIGTERM)
+            self._look()  # it may have ended before the signal could reach us
+            exit_code = await worker.ended
+            lived = self._clock.monotonic() - worker.started_at
+            note = worker.note
+            await worker.close()
+            del self._workers[number]
+            self.metrics.note_end(worker, died=exit_code != 0)
+            self._tell_death(worker, exit_code, note)
+            is_done = exit_code == 0 and (self._until_done or bool(worker.left))
+            if is_done or self._stop_asked.is_set() or self._cannot_start(worker, exit_code):
                 return
             deaths = 0 if self._someone_worked.is_set() else deaths + 1
             if deaths >= HOPELESS_DEATHS:
@@ -136,80 +155,86 @@ class Supervisor:
                     "run. Start one without --processes to see why"
                 )
                 raise ChildFailed(msg)
-            pause = FIRST_PAUSE_SECONDS if lived >= LONG_LIFE_SECONDS else pause
+            early_ends = 1 if lived >= LONG_LIFE_SECONDS else early_ends + 1
+            pause = backoff_seconds(early_ends, FIRST_PAUSE_SECONDS, MOST_PAUSE_SECONDS)
             logger.debug("process %d starts again in %.1f s", number, pause)
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(pause):
                     await self._stop_asked.wait()
-            pause = min(MOST_PAUSE_SECONDS, pause * 2)
 
-    def _cannot_start(self, ward: Ward, exit_code: int) -> bool:
-        """Whether it gave up by itself, for a reason that it has told and that will be the same the next time."""
+    def _cannot_start(self, worker: WorkerProcess, exit_code: int) -> bool:
+        """Whether it gave up by itself, for a logged reason that will be the same the next time."""
         fatal = _CANNOT_START[:1] if self._someone_worked.is_set() else _CANNOT_START
-        if ward.has_worked or exit_code not in fatal:
+        if worker.has_worked or exit_code not in fatal:
             return False
-        logger.error("process %d cannot start, so all of them end", ward.number)
+        logger.error("process %d cannot start; stopping all of them", worker.number)
         self._exit_code = exit_code
         self.ask_to_stop()
         return True
 
-    async def _hear(self, ward: Ward, frame: orders.FromWard) -> None:
+    async def _hear(self, worker: WorkerProcess, frame: protocol.FromWorker) -> None:
         match frame:
-            case orders.Arrived(url):
-                self._cemetery.locate(url)
+            case protocol.Arrived(url):
+                self._retirement.locate(url)
                 if self._keeps_leases:
-                    await self._keep(ward)
-            case orders.Enlisted(owner):
+                    await self._keep(worker)
+            case protocol.Enlisted(owner):
                 self.owners.append(owner.id)
-            case orders.Working():
-                ward.has_worked = True
+            case protocol.Working():
+                worker.has_worked = True
                 self._someone_worked.set()
-            case orders.Farewell(counts, given_back):
+            case protocol.MetricsShown():
+                self.metrics.hear(frame)
+            case protocol.Farewell(counts, given_back, left, samples):
+                worker.left = left
+                self.metrics.note_last(worker, samples)
                 self.counts.update(counts)
                 self.given_back.update(given_back)
             case _:
-                if ward.keeping is not None:
-                    ward.keeping.hear(frame)
+                if worker.keeping is not None:
+                    worker.keeping.hear(frame)
 
     # -- the dead ----------------------------------------------------------------------------------
 
     def _look(self) -> None:
-        for ward in list(self._wards.values()):
-            change = ward.look()
-            while change is not None and change is not Change.ENDED:
-                if ward.keeping is not None:
-                    (ward.keeping.freeze if change is Change.FROZEN else ward.keeping.thaw)()
-                change = ward.look()
+        for worker in list(self._workers.values()):
+            change = worker.look()
+            while change is not None and change is not ProcessChange.ENDED:
+                if worker.keeping is not None:
+                    (worker.keeping.freeze if change is ProcessChange.FROZEN else worker.keeping.thaw)()
+                change = worker.look()
 
-    def _tell_death(self, ward: Ward, exit_code: int, note: Note | None) -> None:
+    def _tell_death(self, worker: WorkerProcess, exit_code: int, note: RunningNote | None) -> None:
         if exit_code == 0:
-            if not self._stop_asked.is_set() and not self._until_done:
-                logger.info("process %d (pid %d) ended by itself; another takes its place", ward.number, ward.pid)
+            if worker.left:
+                logger.info("process %d (pid %d) was %s; it is not replaced", worker.number, worker.pid, worker.left)
+            elif not self._stop_asked.is_set() and not self._until_done:
+                logger.info("process %d (pid %d) ended by itself; starting another", worker.number, worker.pid)
             return
-        how = f"process {ward.number} (pid {ward.pid}) {describe_exit(exit_code)}"
+        how = f"process {worker.number} (pid {worker.pid}) {describe_exit(exit_code)}"
         owner = note.owner if note is not None else ""
         if not owner or note is None:
             logger.warning("%s before it could lease anything", how)
             return
         self.deaths += 1
-        self._cemetery.bury(owner, f"{how} while it ran {_named(note)}")
+        self._retirement.bury(owner, f"{how} while it ran {_named(note)}")
 
     # -- their leases, where we keep them ----------------------------------------------------------
 
-    async def _keep(self, ward: Ward) -> None:
-        """Beat for what it will hold; until we can, it is not listened to, and so does not get far."""
-        what = f"keeping the leases of process {ward.number}"
-        broker, state = await self._cemetery.until_it_works(self._cemetery.opened, what)
-        ward.keeping = Keeping(broker, state.ledger, self._clock, ward.tell)
-        ward.beating = asyncio.create_task(self._beat_for(ward, ward.keeping))
+    async def _keep(self, worker: WorkerProcess) -> None:
+        """Renew the leases that it will hold. Until this works we do not read its frames, so it starts no work."""
+        what = f"renewing the leases of process {worker.number}"
+        broker, state = await self._retirement.until_it_works(self._retirement.opened, what)
+        worker.keeping = LeaseKeeper(broker, state.ledger, self._clock, worker.tell)
+        worker.beating = asyncio.create_task(self._beat_for(worker, worker.keeping))
 
-    async def _beat_for(self, ward: Ward, keeping: Keeping) -> None:
+    async def _beat_for(self, worker: WorkerProcess, keeping: LeaseKeeper) -> None:
         try:
             await keeping.run()
         except Exception:
-            # Nobody beats for it any more: it must not look as if somebody did.
-            logger.critical("the heartbeat of process %d died; so does the process", ward.number, exc_info=True)
-            ward.send(signal.SIGKILL)
+            # Its leases are not renewed any more: it must not look as if they were.
+            logger.critical("the heartbeat of process %d died; killing the process", worker.number, exc_info=True)
+            worker.send(signal.SIGKILL)
 
     # -- stopping ----------------------------------------------------------------------------------
 
@@ -221,7 +246,7 @@ class Supervisor:
             loop.add_signal_handler(number, self._on_signal)
 
     def ignore(self) -> None:
-        """All is done: a signal that comes while the process ends must not make it look killed."""
+        """Ignore signals once all is done: one that comes while the process ends must not make it look killed."""
         loop = asyncio.get_running_loop()
         loop.remove_signal_handler(signal.SIGCHLD)
         for number in _STOP:
@@ -238,18 +263,18 @@ class Supervisor:
         """First time: let the children finish within their grace. Second time: have them give everything back now."""
         if not self._stop_asked.is_set():
             self._stop_asked.set()
-            many = plural(len(self._wards), "process", "processes")
-            logger.info("stopping %s; again to stop them now", many)
-            for ward in self._wards.values():
-                ward.send(signal.SIGTERM)
+            many = plural(len(self._workers), "process", "processes")
+            logger.info("stopping %s; signal again to stop them now", many)
+            for worker in self._workers.values():
+                worker.send(signal.SIGTERM)
             return
-        logger.info("stopping %s now", plural(len(self._wards), "process", "processes"))
-        for ward in self._wards.values():
-            ward.tell(orders.Hurry())
-            asyncio.get_running_loop().call_later(HURRY_SECONDS, ward.send, signal.SIGKILL)
+        logger.info("stopping %s now", plural(len(self._workers), "process", "processes"))
+        for worker in self._workers.values():
+            worker.tell(protocol.Hurry())
+            asyncio.get_running_loop().call_later(HURRY_SECONDS, worker.send, signal.SIGKILL)
 
 
-def _named(note: Note) -> str:
+def _named(note: RunningNote) -> str:
     if not note.ids:
         return "nothing"
     more = note.more + max(0, len(note.ids) - _NAMED)

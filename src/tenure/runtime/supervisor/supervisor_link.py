@@ -1,10 +1,10 @@
-"""A tether: what ties a child worker to its supervisor, on the child's side.
+"""The link of a child worker to its supervisor, on the child's side.
 
-A socket to say and hear things, and a slate for what it runs. If the supervisor is gone, so is the child: on Linux
-the kernel sees to it (`lifeline.py`), elsewhere the socket closes.
+A socket for frames, and a shared status for what the child runs. If the supervisor ends, so does the child: on Linux
+the kernel ends it (`processes/die_with_parent.py`), elsewhere the socket closes.
 
-Made by the command line in a process that a supervisor started; used by `worker.py`, `path.py` and `entrusting.py`.
-The other end is `ward.py`.
+Made by the command line in a process that a supervisor started; used by `worker.py`, `pipeline.py` and
+`remote_heartbeat.py`. The other end is `worker_process.py`.
 """
 
 import asyncio
@@ -16,75 +16,95 @@ import threading
 from collections.abc import Callable, Collection
 
 from tenure.clock import SYSTEM_CLOCK
+from tenure.monitoring.metrics.sample import Sample
 from tenure.owner import Owner
-from tenure.runtime.lifeline import die_with
-from tenure.runtime.orders import Arrived, Enlisted, Hurry, News, Working, to_ward
-from tenure.runtime.slate import Slate
-from tenure.runtime.stacks.dump import register
-from tenure.runtime.wire import Frame, encode, read
+from tenure.runtime.background.stacks.dump import register
+from tenure.runtime.processes.die_with_parent import die_with
+from tenure.runtime.processes.frames import Frame, encode, read
+from tenure.runtime.supervisor.protocol import (
+    Arrived,
+    Enlisted,
+    Hurry,
+    MetricsShown,
+    News,
+    ShowMetrics,
+    Working,
+    to_worker,
+)
+from tenure.runtime.supervisor.shared_status import SharedStatus
 
 #: How long the last words may take, where the supervisor is slow to listen.
 _LAST_WORD_SECONDS = 1.0
 
 
-class Tether:
-    """A child worker's end of the line."""
+class SupervisorLink:
+    """A child worker's link to its supervisor."""
 
     def __init__(
-        self, *, socket_descriptor: int, slate_descriptor: int, number: int, keeps_leases: bool,
+        self,
+        *,
+        socket_descriptor: int,
+        status_descriptor: int,
+        number: int,
+        keeps_leases: bool,
         dump_descriptor: int | None = None,
-    ) -> None:  # fmt: skip
+    ) -> None:
         """Take over the descriptors. `keeps_leases`: the supervisor does, not the worker itself.
 
         `dump_descriptor`: where our stacks go if the supervisor asks by a signal, because we do not move.
         """
         if dump_descriptor is not None:
             register(dump_descriptor)
-        for descriptor in (socket_descriptor, slate_descriptor):
+        for descriptor in (socket_descriptor, status_descriptor):
             os.set_inheritable(descriptor, False)  # noqa: FBT003 - what a handler starts must not keep the line open
         self.number = number
         self.keeps_leases = keeps_leases
         self._socket = socket.socket(fileno=socket_descriptor)
         self._socket.setblocking(False)  # noqa: FBT003 - the library's own signature
-        self._slate = Slate(slate_descriptor)
+        self._status = SharedStatus(status_descriptor)
         self._lock = threading.Lock()
         self._backlog = bytearray()
         self._loop: asyncio.AbstractEventLoop | None = None
         self._listening: asyncio.Task[None] | None = None
         self._writer: asyncio.StreamWriter | None = None
         self._on_news: Callable[[News], None] | None = None
+        #: The worker's metrics. None: it has not begun.
+        self.metrics: Callable[[], list[Sample]] | None = None
 
     @classmethod
-    def from_word(cls, word: str) -> "Tether":
-        """As `ward.py` writes it on the command line."""
-        socket_descriptor, slate_descriptor, dump_descriptor, number, parent, keeps = map(int, word.split(","))
+    def from_word(cls, word: str) -> "SupervisorLink":
+        """Read the word that `worker_process.py` writes on the command line."""
+        socket_descriptor, status_descriptor, dump_descriptor, number, parent, keeps = map(int, word.split(","))
         die_with(parent)
         return cls(
-            socket_descriptor=socket_descriptor, slate_descriptor=slate_descriptor, number=number,
-            keeps_leases=bool(keeps), dump_descriptor=dump_descriptor,
-        )  # fmt: skip
+            socket_descriptor=socket_descriptor,
+            status_descriptor=status_descriptor,
+            number=number,
+            keeps_leases=bool(keeps),
+            dump_descriptor=dump_descriptor,
+        )
 
     # -- speaking ----------------------------------------------------------------------------------
 
     def note(self, owner: str, running: Collection[str]) -> None:
-        """Write on the slate what runs here, before it runs."""
-        self._slate.write(owner, running, len(running))
+        """Note what runs here, before it runs."""
+        self._status.write(owner, running, len(running))
 
     def tick(self) -> None:
-        """Note that we move: a supervisor that sees no tick says so to those who ask what we do."""
-        self._slate.tick(SYSTEM_CLOCK.monotonic())
+        """Note that we respond. A supervisor that sees no tick answers requests for our stacks."""
+        self._status.tick(SYSTEM_CLOCK.monotonic())
 
     def enlisted(self, owner: Owner) -> None:
-        """We are on the roster."""
+        """Tell the supervisor that this worker is on the roster."""
         self.note(owner.id, ())
         self.tell(Enlisted(owner))
 
     def working(self) -> None:
-        """We have begun."""
+        """Tell the supervisor that this worker has begun to lease."""
         self.tell(Working())
 
     def tell(self, frame: Frame) -> None:
-        """Say something. From any thread, and at once: a handler may keep the GIL from the next line on."""
+        """Send a frame. From any thread, and at once: a handler may keep the GIL from the next line on."""
         data = encode(frame)
         with self._lock:
             if not self._backlog:
@@ -101,7 +121,7 @@ class Tether:
         except BlockingIOError:
             return 0
         except ConnectionError:
-            return len(data)  # nobody listens any more, and we end with them
+            return len(data)  # the supervisor does not listen any more, and we end with it
 
     def _flush(self) -> None:
         with self._lock:
@@ -112,28 +132,31 @@ class Tether:
     # -- listening ---------------------------------------------------------------------------------
 
     async def listen(self, url: str, on_hurry: Callable[[], None]) -> None:
-        """Say where our messages are; from now on, hear what the supervisor says, on this loop."""
+        """Send the place of our messages; from now on, read the supervisor's frames on this loop."""
         self._loop = asyncio.get_running_loop()
         reader, self._writer = await asyncio.open_unix_connection(sock=self._socket.dup())
         self._listening = self._loop.create_task(self._hear(reader, on_hurry))
         self.tell(Arrived(url))
 
     def subscribe(self, on_news: Callable[[News], None]) -> None:
-        """Who is told about leases."""
+        """The callbacks about leases."""
         self._on_news = on_news
 
     async def _hear(self, reader: asyncio.StreamReader, on_hurry: Callable[[], None]) -> None:
         while (data := await read(reader)) is not None:
-            frame = to_ward.decode(data)
+            frame = to_worker.decode(data)
             if isinstance(frame, Hurry):
                 on_hurry()
+            elif isinstance(frame, ShowMetrics):
+                if self.metrics is not None:
+                    self.tell(MetricsShown(frame.question, self.metrics()))
             elif self._on_news is not None:
                 self._on_news(frame)
-        # Whoever kept our leases, or was to start us again, is gone: end as it did.
+        # The supervisor, which kept our leases and would restart us, is gone: end too.
         os.kill(os.getpid(), signal.SIGKILL)
 
     def close(self) -> None:
-        """Say what is still unsaid, and hear no more."""
+        """Send what is pending, then close the socket."""
         if self._listening is not None and self._writer is not None and self._loop is not None:
             self._listening.cancel()
             self._writer.close()
@@ -142,4 +165,4 @@ class Tether:
             self._socket.settimeout(_LAST_WORD_SECONDS)
             self._socket.sendall(self._backlog)
         self._socket.close()
-        self._slate.close()
+        self._status.close()

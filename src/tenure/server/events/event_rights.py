@@ -1,4 +1,4 @@
-"""What of the journal exists for a viewer. Pure.
+"""Event rights: the part of the journal that a viewer may see. Pure.
 
 Which events they asked for is an `EventChoice`. Two viewers with the same choice and the same rights share what is
 encoded for them (`feed.py`).
@@ -11,7 +11,7 @@ from tenure.rules.queue_pattern import matches
 
 
 class EventRights(msgspec.Struct, frozen=True, kw_only=True):
-    """What of the journal exists for a viewer."""
+    """The part of the journal that a viewer may see."""
 
     #: Every queue begins with it: the app's namespace and a slash. Empty: the app has none.
     prefix: str = ""

@@ -5,13 +5,12 @@ A second is one of the events' own times, so the same events give the same block
 
 from collections.abc import Iterable
 
-from tenure.client.operations.event_choice import EventChoice
-from tenure.event import EventKind
+from tenure.client.operations.event_choice import EventChoice, is_routine
 from tenure.server.events import wire
 from tenure.server.events.event_rights import EventRights
 from tenure.server.events.wire import EncodedEvent
 
-#: So many completed messages of one second are shown; the others are counted.
+#: This many completed messages of one second are shown; the others are counted.
 MOST_COMPLETED = 50
 #: Seconds that are counted at once.
 _SECONDS = 16
@@ -21,7 +20,7 @@ class EventWriter:
     """Writes events for one choice, in the order of the journal."""
 
     def __init__(self, choice: EventChoice, rights: EventRights) -> None:
-        """Nothing was written yet."""
+        """Write the events of this choice that these rights allow."""
         self.choice = choice
         self.rights = rights
         #: Completed messages that were shown, by second, the oldest first. Clocks differ, so there are several seconds.
@@ -35,7 +34,7 @@ class EventWriter:
         means, sees, rights = self.choice.means, self.rights.sees, self.rights
         with_completed, is_limited = self.choice.with_completed, self.choice.message is None
         for one in events:
-            event, is_completed = one.event, one.event.kind is EventKind.COMPLETED
+            event, is_completed = one.event, is_routine(one.event)
             if (is_completed and not with_completed) or not (means(event) and sees(event)):
                 continue
             # Of one message there are few.
@@ -45,11 +44,11 @@ class EventWriter:
         return blocks
 
     def flush(self, place: int, now: float) -> list[bytes]:
-        """How many were left out, once their second is over; all events up to `place` were looked at."""
+        """Write how many were left out, once their second is over; all events up to `place` were looked at."""
         return self.end(place) if self._skipped and now - self._skipped_at >= 1.0 else []
 
     def end(self, place: int) -> list[bytes]:
-        """As `flush`, at once."""
+        """Write how many were left out, at once."""
         if not self._skipped:
             return []
         count, self._skipped = self._skipped, 0

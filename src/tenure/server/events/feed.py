@@ -2,7 +2,7 @@
 
 What comes from the tail becomes numbered pieces of bytes; a stream is only the number of the piece that it sends next.
 Pieces that every stream has taken are dropped. If a stream is so slow that too much is kept for it, the oldest pieces
-are dropped all the same, and the stream finds that its piece is gone.
+are dropped anyway, and the stream finds that its piece is gone.
 """
 
 from collections import deque
@@ -15,17 +15,17 @@ from tenure.client.operations.event_choice import EventChoice
 from tenure.server.events import wire
 from tenure.server.events.event_rights import EventRights
 from tenure.server.events.event_writer import EventWriter
-from tenure.server.events.tail import Batch, Missing
+from tenure.server.events.tail import Missing, TailBatch
 
 #: So much is kept for streams that read slowly: bytes, and blocks.
 MOST_BYTES = 256 * 1024
 MOST_BLOCKS = 2_000
-#: A stream takes about so many bytes at once: more would only lie in the buffer of its connection.
+#: A stream takes about this many bytes at once: more would only fill the buffer of its connection.
 _TAKEN_BYTES = 64 * 1024
 
 
 class Piece(msgspec.Struct, frozen=True):
-    """Some blocks. Who has sent it has everything up to the place `until`."""
+    """Some blocks. A stream that has sent it has everything up to the place `until`."""
 
     data: bytes
     blocks: int
@@ -39,16 +39,16 @@ class Follower(Protocol):
     number: int | None
 
     def wake(self) -> None:
-        """There is something to send."""
+        """Wake the stream: there is something to send."""
         ...
 
     def end(self) -> None:
-        """There will be nothing more."""
+        """End the stream: there will be nothing more."""
         ...
 
 
 class Feed:
-    """What all streams of one filter send."""
+    """The bytes that all streams of one filter send."""
 
     def __init__(self, choice: EventChoice, rights: EventRights, place: int, wall: Callable[[], float]) -> None:
         """Begin behind `place`, which is where the tail is."""
@@ -66,13 +66,13 @@ class Feed:
 
     # -- from the tail -----------------------------------------------------------------------------
 
-    def take(self, batch: Batch) -> None:
+    def take(self, batch: TailBatch) -> None:
         """Encode what came."""
         events = batch.events if self.choice.with_completed else batch.others
         self._add([*self._writer.write(events), *self._writer.flush(batch.until, self._wall())], batch.until)
 
     def miss(self, missing: Missing) -> None:
-        """Say that events are missing. The place after it may be a lower one: the journal may have begun anew."""
+        """Say that events are missing. The place after it may be a lower one: the journal may have started over."""
         now, place = self._wall(), missing.first - 1
         note = wire.gap(missing.after, missing.first, now, reason=missing.reason)
         self._add([*self._writer.end(self.until), note, wire.heartbeat(place)], place)
@@ -90,7 +90,7 @@ class Feed:
         self._add(self._writer.flush(self.until, self._wall()), self.until)
 
     def end(self) -> None:
-        """No stream gets more."""
+        """End every stream of this feed."""
         for one in tuple(self.followers):
             one.end()
 
@@ -128,7 +128,7 @@ class Feed:
             one.wake()
 
     def _drop(self) -> None:
-        """What everybody has taken; and what is too much, though not the newest piece."""
+        """Drop the pieces that all streams have taken, and the oldest over the limits, but never the newest."""
         wanted = min((one.number for one in self.followers if one.number is not None), default=self.next_number)
         while self._pieces and (
             self._first < wanted or (len(self._pieces) > 1 and (self._bytes > MOST_BYTES or self._blocks > MOST_BLOCKS))

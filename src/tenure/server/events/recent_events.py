@@ -1,15 +1,15 @@
 """The newest events of the journal, kept in memory so that a viewer who was away for a moment asks no store.
 
-Completed messages are not among them: at 30,000 a second they would be all of it, and hardly anybody asks for them.
+Completed messages are not among them: at 30,000 a second they would be all of it, and are rarely asked for.
 """
 
 from collections import deque
 from collections.abc import Iterable, Iterator
 
-from tenure.event import EventKind
+from tenure.client.operations.event_choice import is_routine
 from tenure.server.events.wire import EncodedEvent
 
-#: So many events are kept at most, and about so many bytes.
+#: This many events are kept at most, and about this many bytes.
 MOST_EVENTS = 2_000
 MOST_BYTES = 4 * 1024 * 1024
 
@@ -18,16 +18,16 @@ class RecentEvents:
     """Events behind a place, oldest first, without completed messages."""
 
     def __init__(self, place: int) -> None:
-        """Empty: there is nothing behind `place` yet."""
+        """Start empty, behind `place`."""
         #: Everything behind it, up to what was added last, is here.
         self.begin = place
         self._events: deque[tuple[EncodedEvent, int]] = deque()
         self._bytes = 0
 
     def add(self, events: Iterable[EncodedEvent]) -> None:
-        """What came next."""
+        """Add the next events."""
         for one in events:
-            if one.event.kind is not EventKind.COMPLETED:
+            if not is_routine(one.event):
                 weight = one.weight
                 self._events.append((one, weight))
                 self._bytes += weight
@@ -37,7 +37,7 @@ class RecentEvents:
             self.begin = gone.seq
 
     def behind(self, place: int) -> list[EncodedEvent] | None:
-        """What came behind `place`. None: that is longer ago than memory reaches."""
+        """Return the events behind `place`. None: memory does not reach back so far."""
         if place < self.begin:
             return None
         found = []

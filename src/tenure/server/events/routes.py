@@ -45,7 +45,7 @@ class EventStreamQuery(msgspec.Struct, frozen=True, kw_only=True):
     completed: bool = False
     #: Also snapshots, as they are made; repeat it for more parts.
     snapshot: tuple[SnapshotPart, ...] = ()
-    #: So many leases, those that end soonest.
+    #: This many leases, those that end soonest.
     leases: Annotated[int, msgspec.Meta(ge=1, le=_MOST_LEASES)] = 20
 
 
@@ -56,7 +56,7 @@ class EventPageQuery(msgspec.Struct, frozen=True, kw_only=True):
     after: Annotated[int, msgspec.Meta(ge=0, le=_MOST_PLACE)] | None = None
     #: The last events before this place; `before` of a page goes back further. Null, without `after`: the newest.
     before: Annotated[int, msgspec.Meta(ge=1, le=_MOST_PLACE)] | None = None
-    #: At most so many events.
+    #: At most this many events.
     limit: Annotated[int, msgspec.Meta(ge=1, le=1000)] = 100
     #: Of these kinds only; repeat it for more.
     kind: tuple[EventKind, ...] = ()
@@ -72,16 +72,22 @@ class EventPageQuery(msgspec.Struct, frozen=True, kw_only=True):
 
 
 async def list_events(ask: Ask[EventPageQuery, None]) -> Reply:
-    """One page of the journal."""
+    """List one page of the journal."""
     query = ask.query
     if query.after is not None and query.before is not None:
-        msg = "before: a page goes either forwards from after, or backwards from before"
+        msg = "before: give after or before, not both"
         raise RequestInvalid(msg, field="before")
     wanted = EventQuery(
-        after=query.after or 0, before=None if query.after is not None else query.before or 0, limit=query.limit,
-        kinds=query.kind, queues=query.queue, client=query.client, task=query.task, message=query.message,
+        after=query.after or 0,
+        before=None if query.after is not None else query.before or 0,
+        limit=query.limit,
+        kinds=query.kind,
+        queues=query.queue,
+        client=query.client,
+        task=query.task,
+        message=query.message,
         owner=query.owner,
-    )  # fmt: skip
+    )
     return Reply(value=await ask.operate.events(wanted))
 
 
@@ -89,22 +95,31 @@ async def follow_events(ask: Ask[EventStreamQuery, None]) -> Response:
     """Follow what happens."""
     query, access = ask.query, ask.operate.access
     choice = EventChoice(
-        kinds=frozenset(query.kind), queues=_queues(access, query), task=query.task, message=query.message,
-        owner=query.owner, everything=query.completed,
-    )  # fmt: skip
+        kinds=frozenset(query.kind),
+        queues=_queues(access, query),
+        task=query.task,
+        message=query.message,
+        owner=query.owner,
+        everything=query.completed,
+    )
     if ask.request.method == "HEAD":
         return Response(None, 200, HEADERS)
     came_back = last_event_id(ask.request)
     parts = frozenset(query.snapshot)
     ticks = SnapshotTicks(ask.server.snapshots, access, parts, query.leases) if parts else None
     return StreamResponse(
-        ask.server, ask.principal, ask.request, choice, rights_of(access),
-        after=query.after if came_back is None else came_back, ticks=ticks,
-    )  # fmt: skip
+        ask.server,
+        ask.principal,
+        ask.request,
+        choice,
+        rights_of(access),
+        after=query.after if came_back is None else came_back,
+        ticks=ticks,
+    )
 
 
 def rights_of(access: Access) -> EventRights:
-    """What of the journal exists for somebody."""
+    """The part of the journal that an identity sees."""
     return EventRights(
         prefix="" if access.namespace is None else f"{access.namespace}/",
         queues=None if access.sees_every_queue else access.selection,

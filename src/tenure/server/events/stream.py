@@ -4,7 +4,8 @@ First what they missed: from memory, or from the journal where memory does not r
 not either. Then the pieces of the feed, as they come. Every 15 s without anything a heartbeat says how far the journal
 was looked through, so that a viewer of rare events comes back to the right place.
 
-A stream keeps nothing: it is a place in the feed. One that reads so slowly that its place is gone is told so, and ends.
+A stream keeps nothing: it is a place in the feed. One that reads so slowly that its place is gone gets an event that
+says so, and ends.
 """
 
 import asyncio
@@ -27,20 +28,26 @@ _LOOKS, _LOOK_SECONDS = 100, 0.05
 
 
 class Ticks(Protocol):
-    """What a stream shows besides events."""
+    """The snapshots of a stream, beside its events."""
 
     def next(self) -> bytes:
-        """What is new since the last call; empty: nothing."""
+        """Return what is new since the last call; empty: nothing."""
         ...
 
 
 class Stream:
-    """What is sent to one viewer."""
+    """The stream of one viewer."""
 
     def __init__(
-        self, app: Tenure, tail: Tail, feed: Feed, replays: asyncio.Semaphore, *,
-        after: int | None = None, ticks: Ticks | None = None,
-    ) -> None:  # fmt: skip
+        self,
+        app: Tenure,
+        tail: Tail,
+        feed: Feed,
+        replays: asyncio.Semaphore,
+        *,
+        after: int | None = None,
+        ticks: Ticks | None = None,
+    ) -> None:
         """Begin behind place `after` (0: with the oldest event that is kept), or None: with what comes now.
 
         `replays` bounds how many read the journal at once.
@@ -59,16 +66,16 @@ class Stream:
         self._sent_at = app.clock.monotonic()
 
     def wake(self) -> None:
-        """There is something to send."""
+        """Wake the stream: there is something to send."""
         self._news.set()
 
     def end(self) -> None:
-        """End it, with a word when to come back."""
+        """End it, with a hint when to come back."""
         self._ends = True
         self._news.set()
 
     async def blocks(self) -> AsyncGenerator[bytes]:
-        """Everything that is sent, until the stream ends."""
+        """Yield all blocks until the stream ends."""
         yield wire.opening(self.place)
         if not self._is_live:
             async for data in self._older():
@@ -91,7 +98,7 @@ class Stream:
         yield wire.closing(self._looked_through())
 
     def _looked_through(self) -> int:
-        """The place up to which nothing is left to send."""
+        """Return the place up to which nothing is left to send."""
         if self.number == self._feed.next_number:
             self.place = self._feed.until
         return self.place
@@ -113,7 +120,7 @@ class Stream:
     # -- what came before --------------------------------------------------------------------------
 
     async def _older(self) -> AsyncGenerator[bytes]:
-        """Up to where the tail is; from then on the feed has everything."""
+        """Yield older events up to the tail; from then on the feed has everything."""
         try:
             if self.place > self._tail.place and (data := await self._wait_for_tail()):
                 yield data
@@ -128,7 +135,7 @@ class Stream:
             self._ends = True
 
     async def _wait_for_tail(self) -> bytes:
-        """For a viewer who is further than this server: it may be behind the one where they were by a moment."""
+        """Wait for a tail that is behind the viewer, whose former server may have read a moment further."""
         last = await self._app.state.journal.last()
         if self.place > last:
             after = self.place
@@ -142,7 +149,7 @@ class Stream:
         return b""
 
     async def _next_older(self, writer: EventWriter) -> bytes:
-        """The next part of what was missed."""
+        """Return the next part of the older events."""
         if not writer.choice.with_completed:
             events = self._tail.recent.behind(self.place)
             if events is not None:
@@ -162,7 +169,7 @@ class Stream:
         return gap + b"".join(blocks)
 
     async def _gap_before(self, page: Sequence[StoredEvent]) -> bytes:
-        """Whether something was forgotten between the place and what was read. Who begins at 0 has missed nothing."""
+        """Return a gap note if events were forgotten before the page. A viewer who begins at 0 has missed nothing."""
         if not self.place or (page and page[0].seq == self.place + 1) or (not page and self.place >= self._tail.place):
             return b""
         first = await self._app.state.journal.first() or self._tail.place + 1
@@ -175,5 +182,5 @@ class Stream:
         return self.number is not None
 
     def _join(self) -> None:
-        """From here on the feed has everything."""
+        """Join the feed, which has everything from here on."""
         self.place, self.number = self._tail.place, self._feed.next_number

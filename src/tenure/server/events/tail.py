@@ -2,10 +2,10 @@
 
     async with tail.following(): ...
 
-The first who follows starts it, the last one stops it; while nobody follows the store is asked nothing. It waits for
+The first viewer starts it and the last one stops it; without viewers the store is not read. It waits for
 the journal (`Journal.wait`) and reads what came, at most ten times a second, so that many events cost one wake of each
 stream and not many. After an outage it goes on where it was. Where the journal no longer reaches back that far, or
-began anew, its listeners get a `Missing`.
+started over, its listeners get a `Missing`.
 
 Its listeners are feeds (`feed.py`).
 """
@@ -19,8 +19,9 @@ from typing import Protocol
 import msgspec
 
 from tenure.app import Tenure
+from tenure.client.operations.event_choice import is_routine
 from tenure.errors import BrokerError
-from tenure.event import EventKind, StoredEvent
+from tenure.event import StoredEvent
 from tenure.server.events.recent_events import RecentEvents
 from tenure.server.events.wire import FORGOTTEN, OTHER_JOURNAL, EncodedEvent, Hide
 from tenure.state import Journal
@@ -29,18 +30,18 @@ logger = logging.getLogger("tenure.server")
 
 #: Events in one read. At 30,000 a second a read each 100 ms brings 3,000.
 PAGE = 5_000
-#: At most one read in so many seconds.
+#: At most one read in this many seconds.
 PACE_SECONDS = 0.1
-#: The journal is asked to wait so long; then it is looked whether it began anew.
+#: The journal is asked to wait this long; then the tail checks whether it started over.
 WAIT_SECONDS = 20.0
-#: So many events from before the first viewer came are read into memory: a server that was started anew has its viewers
-#: back within seconds, and most of them missed little.
+#: This many events from before the first viewer came are read into memory: a server that was started again has its
+#: viewers back within seconds, and most of them missed little.
 _FIRST_READ = 1_000
 #: Pauses between two tries while the store is away.
 _AGAIN_SECONDS, _MOST_AGAIN_SECONDS = 0.5, 5.0
 
 
-class Batch(msgspec.Struct, frozen=True):
+class TailBatch(msgspec.Struct, frozen=True):
     """Events that came, in order: all events behind the last batch up to `until`."""
 
     events: Sequence[EncodedEvent]
@@ -58,14 +59,14 @@ class Missing(msgspec.Struct, frozen=True):
 
 
 class Listener(Protocol):
-    """Who wants to know what the tail reads. Called in the loop; must not wait."""
+    """A listener to the events that the tail reads. Called in the loop; must not wait."""
 
-    def take(self, batch: Batch) -> None:
+    def take(self, batch: TailBatch) -> None:
         """Events came."""
         ...
 
     def miss(self, missing: Missing) -> None:
-        """Events are missing."""
+        """Note that events are missing."""
         ...
 
     def lose_store(self, code: str) -> None:
@@ -77,7 +78,7 @@ class Listener(Protocol):
         ...
 
     def end(self) -> None:
-        """No more will come."""
+        """Note that no more events will come."""
         ...
 
 
@@ -85,7 +86,7 @@ class Tail:
     """Reads on in the journal of one app."""
 
     def __init__(self, app: Tenure, hide: Hide | None = None) -> None:
-        """Nothing is read before somebody follows. `hide`: as of `EncodedEvent`."""
+        """Read the journal of `app` once a viewer follows. `hide`: as of `EncodedEvent`."""
         self._hide = hide
         self._app = app
         #: Everything up to here was read.
@@ -154,7 +155,7 @@ class Tail:
             await self._read_on()
         except Exception:
             logger.critical(
-                "reading the journal for viewers failed; their streams end, and they come back", exc_info=True
+                "reading the journal for viewers failed; their streams end, and their clients reconnect", exc_info=True
             )
             self._started = self._reading = None
             for one in tuple(self.listeners):
@@ -181,7 +182,7 @@ class Tail:
                 await asyncio.sleep(PACE_SECONDS)
 
     async def _next(self) -> list[StoredEvent]:
-        """What came; perhaps nothing, after a while."""
+        """Read the next events. Empty: none came within a while."""
         stored = await self._journal.read(self.place, PAGE)
         if stored:
             return stored
@@ -202,7 +203,7 @@ class Tail:
                 one.find_store()
 
     async def _missing(self, stored: Sequence[StoredEvent]) -> Missing | None:
-        """What lies between the place and these events, if it can be told that there was something."""
+        """The gap between the place and these events, if there was one."""
         place = self.place
         if not stored:
             if await self._journal.last() >= place:
@@ -214,7 +215,7 @@ class Tail:
         return Missing(place, first, FORGOTTEN) if first > place + 1 else None
 
     def _skip(self, missing: Missing) -> None:
-        """The next read begins at the first event that is there."""
+        """Skip to the first event that is there."""
         self.place = missing.first - 1
         self.recent = RecentEvents(self.place)
         for one in self.listeners:
@@ -222,9 +223,9 @@ class Tail:
 
     def _deliver(self, stored: Sequence[StoredEvent]) -> None:
         events = [self.encoded(one) for one in stored]
-        others = [one for one in events if one.event.kind is not EventKind.COMPLETED]
+        others = [one for one in events if not is_routine(one.event)]
         self.place = events[-1].seq
         self.recent.add(others)
-        batch = Batch(events, others, self.place)
+        batch = TailBatch(events, others, self.place)
         for one in self.listeners:
             one.take(batch)

@@ -1,6 +1,6 @@
-"""Viewers: who looks at this server now, and the feeds that they share.
+"""Viewers: the open streams of this server, and the feeds that they share.
 
-One of them belongs to each server process. While anybody looks, feeds say once a second what they left out.
+One of them belongs to each server process. While there are viewers, feeds report once a second what they left out.
 """
 
 import asyncio
@@ -16,15 +16,15 @@ from tenure.server.events.tail import Tail
 from tenure.server.events.wire import Hide
 
 _FLUSH_SECONDS = 1.0
-#: So many viewers read the journal at once to see what they missed.
+#: This many viewers read the journal at once to see what they missed.
 _REPLAYS = 4
 
 
 class Viewers:
-    """Everybody who has a stream open."""
+    """The open streams."""
 
     def __init__(self, app: Tenure, hide: Hide | None = None) -> None:
-        """Nobody yet. `hide`: as of `EncodedEvent`."""
+        """Share one tail of `app` among viewers. `hide`: as of `EncodedEvent`."""
         self.tail = Tail(app, hide)
         self._app = app
         self._feeds: dict[tuple[EventChoice, EventRights], Feed] = {}
@@ -34,7 +34,7 @@ class Viewers:
 
     @property
     def count(self) -> int:
-        """How many streams are open."""
+        """The number of open streams."""
         return len(self._streams)
 
     @contextlib.contextmanager
@@ -65,7 +65,7 @@ class Viewers:
                 self._flushing = None
 
     def end(self) -> None:
-        """End every stream, each with a word when to come back."""
+        """End every stream, each with a hint when to come back."""
         for one in tuple(self._streams):
             one.end()
 

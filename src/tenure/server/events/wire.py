@@ -31,7 +31,7 @@ class EncodedEvent:
     __slots__ = ("_hide", "_open", "_redacted", "event", "seq")
 
     def __init__(self, stored: StoredEvent, hide: Hide | None = None) -> None:
-        """Nothing is encoded before it is wanted. `hide` takes values out of a JSON document that nobody may see."""
+        """Keep the event; it is encoded when first wanted. `hide` removes redacted values from a JSON document."""
         self._hide = hide
         self.seq = stored.seq
         self.event = stored.event
@@ -55,7 +55,7 @@ class EncodedEvent:
         return self._redacted
 
     def _shown(self) -> Event:
-        """The event without the values that nobody may see."""
+        """The event without the redacted values."""
         if self._hide is None or "payload" not in self.event.data:
             return self.event
         data = msgspec.json.decode(self._hide(_encode(self.event.data)))
@@ -72,7 +72,7 @@ def _weight(value: Any) -> int:
 
 
 def payload_of(event: Event, *, redacts: bool) -> dict[str, Any]:
-    """What the event says, as one flat document; with `redacts` only what is no payload and no error's text."""
+    """Make one flat document of the event; with `redacts` without payloads and texts of errors."""
     data = event.data
     shown = safe_data(data) if redacts else dict(data)
     if len(shown) < len(data):
@@ -96,7 +96,7 @@ def _event_block(seq: int, event: Event, *, redacts: bool) -> bytes:
 
 
 def block(kind: str, at: float, payload: Any, *, id: int | None = None, name: str = "") -> bytes:
-    """One block: `data` in the seed's form; with `id`, a client that comes back goes on behind it.
+    """Make one block: `data` in the seed's form; with `id`, a client that comes back goes on behind it.
 
     `name`: of the SSE event, for what is no event of the journal. Browsers give what has none to `onmessage`.
     """
@@ -116,7 +116,7 @@ def opening(place: int, retry_ms: int = RETRY_MS) -> bytes:
 
 
 def heartbeat(place: int) -> bytes:
-    """Nothing happened; keeps the connection open, and remembers how far the journal was looked through."""
+    """Make a heartbeat: it keeps the connection open, and remembers how far the journal was looked through."""
     return b": heartbeat\nid: %d\n\n" % place
 
 
@@ -126,7 +126,7 @@ def closing(place: int, retry_ms: int = RETRY_MS) -> bytes:
 
 
 def gap(after: int, first: int, at: float, *, reason: str) -> bytes:
-    """Events behind `after` and before `first` are missing from the stream. Carries no id: nothing was delivered."""
+    """Say that events behind `after` and before `first` are missing. Carries no id: nothing was delivered."""
     payload = {"after": after, "first": first, "reason": reason, "what_to_do": _WHAT_TO_DO[reason]}
     return block("gap", at, payload)
 
@@ -134,14 +134,14 @@ def gap(after: int, first: int, at: float, *, reason: str) -> bytes:
 #: Why events are missing.
 FORGOTTEN, OTHER_JOURNAL, TOO_SLOW = "forgotten", "other_journal", "too_slow"
 _WHAT_TO_DO = {
-    FORGOTTEN: "read what you show anew, then go on: these events are no longer in the journal (TENURE_JOURNAL_KEEP)",
-    OTHER_JOURNAL: "read what you show anew, then go on: the journal of this store began anew",
+    FORGOTTEN: "reload what you show, then go on: these events are no longer in the journal (TENURE_JOURNAL_KEEP)",
+    OTHER_JOURNAL: "reload what you show, then go on: the journal of this store started over",
     TOO_SLOW: "reconnect with Last-Event-ID, and read faster or ask for fewer events: this connection read too slowly",
 }
 
 
 def skipped(count: int, at: float, place: int) -> bytes:
-    """So many completed messages were left out. Carries an id: they are not sent again."""
+    """Say how many completed messages were left out. Carries an id: they are not sent again."""
     return block("skipped", at, {"kind": "completed", "count": count}, id=place)
 
 

@@ -3,6 +3,7 @@
 One middleware each, in this order:
 
     request_log   gives the request an id, and logs how it ended
+    cross_origin  lets pages of the origins that were named use watch links, and nothing else
     problems      makes a problem document of every error
     headers       adds security headers to every answer
     started       the lifespan runs: a mount may have forgotten it

@@ -10,20 +10,25 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from tenure.clock import Clock
 from tenure.server.errors import AmbiguousLength, RequestInvalid, RequestTooLarge, RequestTooSlow
 
-#: The whole body must be there after so many seconds.
+#: The whole body must be there after this many seconds.
 MOST_SECONDS = 60.0
 #: And no two parts of it further apart than this.
 MOST_SILENT_SECONDS = 10.0
 
 
 class Body:
-    """Wraps `receive`."""
+    """Bounds the size and the time of request bodies."""
 
     def __init__(
-        self, app: ASGIApp, clock: Clock, most_bytes: int, *,
-        most_seconds: float = MOST_SECONDS, most_silent_seconds: float = MOST_SILENT_SECONDS,
-    ) -> None:  # fmt: skip
-        """Around `app`."""
+        self,
+        app: ASGIApp,
+        clock: Clock,
+        most_bytes: int,
+        *,
+        most_seconds: float = MOST_SECONDS,
+        most_silent_seconds: float = MOST_SILENT_SECONDS,
+    ) -> None:
+        """Guard `app`: bodies of at most `most_bytes`, in at most `most_seconds`."""
         self._app = app
         self._clock = clock
         self._most_bytes = most_bytes
@@ -38,7 +43,7 @@ class Body:
 
         async def receiving() -> Message:
             nonlocal received, complete
-            if complete:  # what comes now is only that the client has left, whenever that is
+            if complete:  # what comes now is only that the client disconnected, whenever that is
                 return await receive()
             left = min(self._most_silent_seconds, until - self._clock.monotonic())
             try:
@@ -56,7 +61,7 @@ class Body:
         await self._app(scope, receiving, send)
 
     def _check(self, scope: Scope) -> None:
-        """What the headers say of the body."""
+        """Refuse a body by its headers."""
         names = {name for name, _ in scope["headers"]}
         if {b"content-length", b"transfer-encoding"} <= names:
             # A proxy may believe the one and we the other: then the rest of the body is a request of its own.
@@ -66,7 +71,7 @@ class Body:
             if name == b"content-length" and value.isdigit() and int(value) > self._most_bytes:
                 raise self._too_large()
             if name == b"content-encoding" and value.strip().lower() not in (b"", b"identity"):
-                msg = "a compressed body is not taken; send it as it is"
+                msg = "a compressed body is not accepted; send it uncompressed"
                 raise RequestInvalid(msg, field="Content-Encoding")
 
     def _too_large(self) -> RequestTooLarge:

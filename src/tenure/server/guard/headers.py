@@ -24,7 +24,7 @@ class SecurityHeaders:
     """Adds what is missing."""
 
     def __init__(self, app: ASGIApp) -> None:
-        """Around `app`."""
+        """Add headers to the answers of `app`."""
         self._app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:

@@ -45,7 +45,9 @@ class HostCheck:
             return
         if self._any_address and _is_address(host):
             return
-        msg = f"this server is not called {host!r}; if that is its name, start it with TENURE_SERVER_HOSTS={host}"
+        msg = (
+            f"this server does not answer for the host {host!r}; if it should, start it with TENURE_SERVER_HOSTS={host}"
+        )
         raise HostRefused(msg)
 
 

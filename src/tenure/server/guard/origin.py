@@ -1,4 +1,4 @@
-"""What a browser sends for a page of another origin is refused, with a token or without.
+"""The origin check: refuses requests that a browser sends for a page of another origin, with a token or without.
 
 Any page may send simple requests to 127.0.0.1 (forms, `text/plain`), without reading the answer. So what changes
 something must be `application/json`, which a browser sends elsewhere only after it has asked (and it is never
@@ -11,6 +11,7 @@ from urllib.parse import urlsplit
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from tenure.server.errors import CrossOrigin, NotJSON
+from tenure.server.guard.cross_origin import ALLOWED
 
 _SAFE = ("GET", "HEAD", "OPTIONS")
 _SAME = ("same-origin", "none")
@@ -24,12 +25,13 @@ class OriginCheck:
     """Refuses what pages of other origins send."""
 
     def __init__(self, app: ASGIApp) -> None:
-        """Around `app`."""
+        """Guard `app`."""
         self._app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Handle one request."""
-        check_origin(scope)
+        if not scope.get(ALLOWED):
+            check_origin(scope)
         await self._app(scope, receive, send)
 
 
@@ -45,7 +47,7 @@ def check_origin(scope: Scope) -> None:
         msg = "a page of another origin sent this; nothing was changed. Programs send neither Origin nor Sec-Fetch-Site"
         raise CrossOrigin(msg)
     if not is_safe and headers.get("content-type", "").split(";")[0].strip().lower() != _JSON:
-        msg = f"what changes something needs Content-Type: {_JSON}, also without a body; nothing was changed"
+        msg = f"a request that changes something needs Content-Type: {_JSON}, also without a body; nothing was changed"
         raise NotJSON(msg)
 
 

@@ -2,15 +2,16 @@
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from tenure.errors import TenureError
 from tenure.server.guard.request_log import note_of
 from tenure.server.problem import respond_problem
 
 
 class Problems:
-    """Answers for whatever failed behind it."""
+    """Answers for errors of the applications behind it."""
 
     def __init__(self, app: ASGIApp) -> None:
-        """Around `app`."""
+        """Answer for errors of `app`."""
         self._app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -24,8 +25,10 @@ class Problems:
 
         try:
             await self._app(scope, receive, sending)
-        except Exception as error:  # noqa: BLE001 - the last door: what passes it is a traceback
-            response = respond_problem(error, note_of(scope).id)  # logs what must be known
+        except Exception as error:  # noqa: BLE001 - the last handler: what passes it is a traceback
+            note = note_of(scope)
+            note.code = error.code if isinstance(error, TenureError) else "internal"
+            response = respond_problem(error, note.id)  # logs what must be known
             if has_begun:
                 raise AnswerCutOff from None  # the web server closes the connection: half an answer must not look whole
             await response(scope, receive, send)

@@ -1,8 +1,7 @@
 """A server that is open to this machine only must not be reached through a proxy of this machine.
 
 For the proxy's clients every request would come from loopback. Proxies say that they are one by the headers below, or
-by HTTP/1.0. One that says neither, and rewrites `Host`, cannot be told from a program of this machine: make a token
-first.
+by HTTP/1.0. One that says neither, and rewrites `Host`, looks like a program of this machine: make a token first.
 """
 
 from collections.abc import Awaitable, Callable
@@ -18,7 +17,7 @@ _HEADERS = frozenset(
     {b"forwarded", b"via", b"x-real-ip", b"x-client-ip", b"x-original-host", b"true-client-ip", b"client-ip"}
 )
 _BEGINNINGS = (b"x-forwarded-", b"cf-", b"x-envoy-", b"x-amzn-", b"x-cloud-trace", b"fly-")
-#: Where the page was that asks, as far as browsers tell.
+#: The origin of the asking page, as far as browsers send it.
 _PAGES = (b"origin", b"referer")
 
 
@@ -26,7 +25,7 @@ class ProxyCheck:
     """Refuses what came through a proxy while neither a token nor a hook protects the server."""
 
     def __init__(self, app: ASGIApp, is_protected: Callable[[], Awaitable[bool]]) -> None:
-        """Around `app`."""
+        """Guard `app`."""
         self._app = app
         self._is_protected = is_protected
 
@@ -34,8 +33,8 @@ class ProxyCheck:
         """Handle one request."""
         if not is_probe(scope) and came_through_proxy(scope) and not await self._is_protected():
             msg = (
-                "this server is open because only this machine reaches it, and this request came through a proxy; "
-                "make a token first: tenure token create"
+                "this server is open because only this machine reaches it, and this request came through a proxy or "
+                "from a page of another origin; make a token first: tenure token create"
             )
             raise ProxyRefused(msg)
         await self._app(scope, receive, send)

@@ -13,7 +13,7 @@ class Sizes:
     """Refuses what is too large, before anything reads it."""
 
     def __init__(self, app: ASGIApp) -> None:
-        """Around `app`."""
+        """Guard `app`."""
         self._app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:

@@ -12,7 +12,7 @@ class Started:
     """Refuses requests before the lifespan has begun, and after it has ended."""
 
     def __init__(self, app: ASGIApp, is_started: Callable[[], bool]) -> None:
-        """Around `app`."""
+        """Guard `app`."""
         self._app = app
         self._is_started = is_started
 
@@ -20,7 +20,8 @@ class Started:
         """Handle one request."""
         if not self._is_started() and not is_probe(scope):
             msg = (
-                "the server's lifespan does not run: a mounted application's is not run by the one around it. "
+                "the server's lifespan has not started: an application does not run the lifespans of those mounted "
+                "in it. "
                 "Add `async with server.lifespan():` to the lifespan of the outer application"
             )
             raise LifespanMissing(msg)

@@ -29,7 +29,7 @@ _SCOPES = {
     AccessScope.PAYLOAD: "see payloads, results, headers and what errors said",
     AccessScope.CONSUME: "lease messages and settle them",
     AccessScope.OPERATE: "pause, resume, cancel, redrive, edit, move, delete, purge",
-    AccessScope.ADMIN: "make and revoke access tokens, see settings",
+    AccessScope.ADMIN: "make and revoke access tokens, see settings, set quotas, weights and limits of clients",
 }
 _ETAG = {"description": "Send it as `If-None-Match`: 304 where nothing changed.", "schema": {"type": "string"}}
 
@@ -88,9 +88,9 @@ def _parameters(route: Route) -> list[dict[str, Any]]:
         one: dict[str, Any] = {"name": name, "in": "query", "required": False, "schema": schema}
         found.append({**one, "description": meaning} if meaning else one)
     for name, meaning in route.headers.items():
-        found.append({
-            "name": name, "in": "header", "required": False, "schema": {"type": "string"}, "description": meaning
-        })  # fmt: skip
+        found.append(
+            {"name": name, "in": "header", "required": False, "schema": {"type": "string"}, "description": meaning}
+        )
     return found
 
 

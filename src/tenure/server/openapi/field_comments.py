@@ -1,4 +1,4 @@
-"""What the fields of a struct mean: the `#:` comments above them, read from its source.
+"""The descriptions of a struct's fields: the `#:` comments above them, read from its source.
 
 Where there is no source (a frozen application), there are no meanings.
 """

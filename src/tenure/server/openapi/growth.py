@@ -115,7 +115,7 @@ def _resolved(document: Json, schema: Json) -> Json:
 
 
 def _kinds(schema: Json) -> set[str]:
-    """What a value may be: a type, a shape by its name, or anything."""
+    """Return the kinds that a value may be: a type, a shape by its name, or anything."""
     if "$ref" in schema:
         return {"object"} | {"string"}
     if "anyOf" in schema:

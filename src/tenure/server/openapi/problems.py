@@ -1,4 +1,4 @@
-"""Which problems each route may answer: those of the table, those of the guard, and those of every store."""
+"""The problems that each route may answer: those of the table, those of the guard, and those of every store."""
 
 from collections.abc import Sequence
 from http import HTTPStatus
@@ -46,7 +46,7 @@ def problems_of(route: Route) -> list[type[TenureError]]:
 
 
 def problem_responses(route: Route) -> dict[str, Any]:
-    """Its problem documents by status."""
+    """Return the problem documents by status."""
     codes: dict[int, list[str]] = {HTTPStatus.INTERNAL_SERVER_ERROR: [_INTERNAL]}
     for error in problems_of(route):
         codes.setdefault(status_of(error), []).append(error.code)

@@ -15,7 +15,7 @@ HTML = "text/html"
 
 
 def reference_routes(others: Sequence[Route]) -> tuple[Route, ...]:
-    """The routes that tell of all routes, themselves included."""
+    """The routes that describe all routes, themselves included."""
 
     @functools.lru_cache(maxsize=4)
     def json_for(prefix: str) -> bytes:

@@ -33,7 +33,7 @@ class Schemas:
 
     @property
     def components(self) -> Mapping[str, Schema]:
-        """Each named schema."""
+        """The named schemas."""
         return self._components
 
     def of(self, kind: Any) -> Schema:
@@ -75,7 +75,7 @@ def parameters_of(kind: type[msgspec.Struct]) -> list[tuple[str, Schema, str]]:
 
 
 def _named(kinds: Iterable[Any]) -> Iterator[type[Any]]:
-    """Every struct and enum that these types are made of."""
+    """Return the structs and enums that these types are made of."""
     seen: set[int] = set()
     waiting: list[Any] = list(msgspec.inspect.multi_type_info(kinds))
     while waiting:
@@ -106,7 +106,7 @@ def _with_comment(schema: Schema, comment: str | None) -> Schema:
 
 
 def _plain(schema: Any) -> Schema:
-    """As JSON values; what may be anything says only that."""
+    """Make plain JSON values of a schema; a value of any type says only that."""
     found = _cleaned(msgspec.to_builtins(schema))
     assert isinstance(found, dict)  # noqa: S101 - a schema is an object
     return found
@@ -118,7 +118,7 @@ def _cleaned(value: Any) -> Any:
             rest = {name: one for name, one in value.items() if name != "anyOf"}
             return _cleaned(rest)
         if "prefixItems" in value and all(one == value["prefixItems"][0] for one in value["prefixItems"]):
-            # A list of so many of one kind: every reader knows that form, and few know the other.
+            # A list of several of one kind: every reader knows that form, and few know the other.
             rest = {name: one for name, one in value.items() if name != "prefixItems"}
             return _cleaned({**rest, "items": value["prefixItems"][0]})
         return {name: _cleaned(one) for name, one in value.items()}
@@ -131,11 +131,13 @@ def _inlined(schema: Schema, components: Mapping[str, Any]) -> Schema:
         plain = _plain(components[schema["$ref"].removeprefix(_REF_PREFIX)])
         return {name: value for name, value in plain.items() if name not in ("title", "description")}
     return {
-        name: _inlined(value, components) if isinstance(value, dict)
-        else [_inlined(one, components) if isinstance(one, dict) else one for one in value] if isinstance(value, list)
+        name: _inlined(value, components)
+        if isinstance(value, dict)
+        else [_inlined(one, components) if isinstance(one, dict) else one for one in value]
+        if isinstance(value, list)
         else value
         for name, value in schema.items()
-    }  # fmt: skip
+    }
 
 
 def _without_null(schema: Schema) -> Schema:

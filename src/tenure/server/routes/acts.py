@@ -1,4 +1,4 @@
-"""Acts: who did what, when, and through which door."""
+"""Acts: who did what, when, and from where."""
 
 import msgspec
 from starlette.responses import Response
@@ -27,7 +27,7 @@ class ActQuery(msgspec.Struct, frozen=True, kw_only=True):
 
 
 async def list_acts(ask: Ask[ActQuery, None]) -> Reply | Response:
-    """Who did what."""
+    """List the acts."""
     query = ask.query
 
     async def read(before: str) -> tuple[ActList, str | None]:

@@ -36,6 +36,12 @@ class DeadFilter(msgspec.Struct, frozen=True, kw_only=True):
     since: str | None = None
     #: And before this.
     before: str | None = None
+    #: Of this client only.
+    client: str | None = None
+    #: With this key only.
+    key: str | None = None
+    #: With this text in its payload or its reason; needs the scope `payload`.
+    text: str | None = None
 
 
 class DeadListQuery(DeadFilter, frozen=True, kw_only=True):
@@ -52,7 +58,7 @@ class DeadListQuery(DeadFilter, frozen=True, kw_only=True):
 class DeadGroupsQuery(DeadFilter, frozen=True, kw_only=True):
     """How far to look."""
 
-    #: Look at so many dead letters at most, the newest ones.
+    #: Look at this many dead letters at most, the newest ones.
     most: Annotated[int, msgspec.Meta(ge=1, le=10 * MOST_ROWS)] = 10 * MOST_ROWS
 
 
@@ -65,12 +71,18 @@ class DeadSelection(Selection, frozen=True, kw_only=True, forbid_unknown_fields=
     fingerprint: str | None = None
     #: Died before this: Unix seconds or RFC 3339.
     before: Moment | None = None
+    #: Of this client only.
+    client: str | None = None
+    #: With this key only.
+    key: str | None = None
+    #: With this text in its payload or its reason; needs the scope `payload`.
+    text: str | None = None
 
 
-class RedriveSelection(DeadSelection, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Which dead letters to redrive."""
+class PacedSelection(DeadSelection, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Which dead letters to redrive or delete."""
 
-    #: At most so many a second, evenly; not with `ids`. The request then ends after about 20 s.
+    #: At most this many a second, evenly; not with `ids`. The request then ends after about 20 s.
     per_second: Rate | None = None
 
 
@@ -89,7 +101,7 @@ class MoveManyResult(MoveResult, frozen=True, kw_only=True):
 
 
 async def list_dead(ask: Ask[DeadListQuery, None]) -> Reply | Response:
-    """Those that match."""
+    """List the dead letters that match."""
     given = ask.query
     query = _query(given, queues=given.queue, newest_first=given.newest_first)
 
@@ -101,7 +113,7 @@ async def list_dead(ask: Ask[DeadListQuery, None]) -> Reply | Response:
 
 
 async def list_groups(ask: Ask[DeadGroupsQuery, None]) -> Reply | Response:
-    """By what went wrong."""
+    """Group the dead letters by what went wrong."""
     given = ask.query
     query = _query(given, queues=given.queue)
 
@@ -111,8 +123,8 @@ async def list_groups(ask: Ask[DeadGroupsQuery, None]) -> Reply | Response:
     return await reply_list(ask, "groups", read)
 
 
-async def redrive_dead(ask: Ask[None, RedriveSelection]) -> Reply:
-    """Send many back."""
+async def redrive_dead(ask: Ask[None, PacedSelection]) -> Reply:
+    """Redrive the chosen dead letters."""
     given = ask.body
     check_selection(given, given.per_second)
     if given.ids:
@@ -123,19 +135,20 @@ async def redrive_dead(ask: Ask[None, RedriveSelection]) -> Reply:
     return Reply(value=found)
 
 
-async def delete_dead(ask: Ask[None, DeadSelection]) -> Reply:
-    """Remove many."""
+async def delete_dead(ask: Ask[None, PacedSelection]) -> Reply:
+    """Delete the chosen dead letters."""
     given = ask.body
-    check_selection(given)
+    check_selection(given, given.per_second)
     if given.ids:
         would = await _would(ask, given)  # raises for what is no dead letter
         return Reply(value=would if given.dry_run else await ask.operate.delete(given.ids))
-    query = _query(given, queues=given.queues)
-    return Reply(value=await ask.operate.delete_dead_all(query, dry_run=given.dry_run, limit=given.limit))
+    query, limit = _query(given, queues=given.queues), most_now(given, given.per_second)
+    found = await ask.operate.delete_dead_all(query, rate=given.per_second, dry_run=given.dry_run, limit=limit)
+    return Reply(value=found)
 
 
 async def move_dead(ask: Ask[None, MoveSelection]) -> Reply:
-    """Send many elsewhere."""
+    """Move the chosen dead letters to another queue."""
     given, more = ask.body, False
     check_selection(given)
     ids = list(given.ids)
@@ -158,7 +171,7 @@ async def _found(ask: Ask[None, MoveSelection], limit: int) -> tuple[list[str], 
 
 
 async def _would(ask: Ask[Any, Any], given: DeadSelection) -> BulkResult:
-    """What an act on these ids would change. Raises for what is no dead letter."""
+    """Return what an act on these ids would change. Raises for an id that is no dead letter."""
     await ask.operate.access.open()
     found = await named_dead(ask.operate.access, given.ids)
     return BulkResult(found=len(found), done=0, skipped=0, dry_run=True, ids=tuple(found))
@@ -166,9 +179,17 @@ async def _would(ask: Ask[Any, Any], given: DeadSelection) -> BulkResult:
 
 def _query(given: DeadFilter | DeadSelection, *, queues: tuple[str, ...], newest_first: bool = False) -> DeadQuery:
     return DeadQuery(
-        queues=queues, task=given.task, reason=given.reason, fingerprint=given.fingerprint,
-        since=moment(given.since, "since"), before=moment(given.before, "before"), newest_first=newest_first,
-    )  # fmt: skip
+        queues=queues,
+        task=given.task,
+        reason=given.reason,
+        fingerprint=given.fingerprint,
+        since=moment(given.since, "since"),
+        before=moment(given.before, "before"),
+        client=given.client,
+        key=given.key,
+        text=given.text,
+        newest_first=newest_first,
+    )
 
 
 _LOOK = (UnknownQueue, NotBrowsable)
@@ -204,13 +225,13 @@ ROUTES = (
         errors=_LOOK, rows="groups", is_tagged=True,
     ),
     Route(
-        method="POST", path="/dead/redrive", scope=AccessScope.OPERATE, handler=redrive_dead, body=RedriveSelection,
+        method="POST", path="/dead/redrive", scope=AccessScope.OPERATE, handler=redrive_dead, body=PacedSelection,
         answer=BulkResult, summary="Redrive many dead letters",
         description=f"They go back to their queues with counters at zero. {_MANY}",
         body_example={"task": "resize", "reason": "max_attempts", "per_second": 50}, example=BULK, errors=_NAMED,
     ),
     Route(
-        method="POST", path="/dead/delete", scope=AccessScope.OPERATE, handler=delete_dead, body=DeadSelection,
+        method="POST", path="/dead/delete", scope=AccessScope.OPERATE, handler=delete_dead, body=PacedSelection,
         answer=BulkResult, summary="Delete many dead letters", description=f"A record of each stays. {_MANY}",
         body_example={"fingerprint": "9c0d5e1b7a42", "dry_run": True},
         example={**BULK, "done": 0, "dry_run": True}, errors=_NAMED,

@@ -6,6 +6,9 @@ NOW = 1767225600.0
 ID = "019b75d1f8a04c1f9e2b7d3a5c6e8f01"
 NEW_ID = "019b75d1f8a0b1946f0f5d0c2a7e9344"
 
+#: Of a lease.
+LEASE_TOKEN = "tnl_WyIwMTliNzVkMWY4YTA0YzFmIl0.5b1f0c2dHh3mYc2lnbmVkLWJ5LXRlbnVyZS1zaWduZWQtYnktdGVu"  # noqa: S105 - an example
+
 FLOW: dict[str, Any] = {
     "in_per_second": 312.0, "out_per_second": 310.0, "p50_seconds": 0.02, "p95_seconds": 0.2, "error_share": 0.001,
     "lease_use": 0.01, "history": [310.0, 309.5],

@@ -12,9 +12,9 @@ from tenure.tally import TEN_SECONDS
 
 
 class FiguresQuery(msgspec.Struct, frozen=True, kw_only=True):
-    """Of what, and of how long."""
+    """Which figures, and over which time."""
 
-    #: The last so many seconds.
+    #: This many last seconds.
     seconds: Annotated[float, msgspec.Meta(ge=TEN_SECONDS, le=MOST_SECONDS)] = 3_600.0
     #: Seconds between two points of the course. Null: no course. Rounded up to what is kept: ten seconds of the last
     #: hour, a minute of the last day, else an hour.
@@ -26,7 +26,7 @@ class FiguresQuery(msgspec.Struct, frozen=True, kw_only=True):
 
 
 async def get_figures(ask: Ask[FiguresQuery, None]) -> Reply:
-    """What was counted."""
+    """Return the counts."""
     query = ask.query
     found = await ask.operate.figures(query.seconds, step=query.step, queue=query.queue, task=query.task)
     return Reply(value=found)
@@ -52,7 +52,7 @@ ROUTES = (
             "since": 1767222000, "until": 1767225600, "step": 3600, "store_seconds": 5.0, "total": _FIGURES,
             "queues": [{**_FIGURES, "queue": "acme-tasks"}],
             "tasks": [{**_FIGURES, "queue": "acme-tasks", "task": "resize"}],
-            "points": [{"at": 1767222000, "figures": _FIGURES, "depth": 40}],
+            "points": [{"at": 1767222000, "figures": _FIGURES, "depth": 40, "running": 12}],
         },
         errors=(BadArgument,), is_tagged=True,
     ),

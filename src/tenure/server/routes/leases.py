@@ -1,4 +1,4 @@
-"""Leases: what is held now, over all queues."""
+"""Leases: what is held now, over all queues; and more time for one of them."""
 
 from typing import Annotated
 
@@ -6,12 +6,17 @@ import msgspec
 from starlette.responses import Response
 
 from tenure.broker import MOST_LEASES, Leases
+from tenure.client.operations.leases import TouchedLease
+from tenure.errors import AmbiguousId, BadArgument, MessageNotFound, NotRunning
 from tenure.query import HeldLease
 from tenure.server.errors import RequestInvalid
 from tenure.server.principal import AccessScope
 from tenure.server.route import Ask, Reply, Route
-from tenure.server.routes.examples import LEASE, NOW
+from tenure.server.routes.examples import ID, LEASE, NOW
 from tenure.server.routes.page import reply_list
+
+#: No lease of any store is longer.
+_LONGEST_SECONDS = 7 * 86_400
 
 Place = tuple[float, str]
 
@@ -34,8 +39,15 @@ class LeasePage(Leases, frozen=True, kw_only=True):
     after: str | None = None
 
 
+class TouchRequest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """How much more time to give."""
+
+    #: The lease lasts at least this many seconds from now. Null: its own length.
+    seconds: Annotated[float, msgspec.Meta(gt=0, le=_LONGEST_SECONDS)] | None = None
+
+
 async def list_leases(ask: Ask[LeaseQuery, None]) -> Reply | Response:
-    """Who holds what."""
+    """List the leases."""
     query = ask.query
 
     async def read(after: str) -> tuple[LeasePage, str | None]:
@@ -49,6 +61,11 @@ async def list_leases(ask: Ask[LeaseQuery, None]) -> Reply | Response:
         return LeasePage(**shown, after=following), following
 
     return await reply_list(ask, "leases", read, after=query.after)
+
+
+async def touch_lease(ask: Ask[None, TouchRequest]) -> Reply:
+    """Give it more time."""
+    return Reply(value=await ask.operate.touch(ask.path["id"], ask.body.seconds))
 
 
 def _place_of(lease: HeldLease) -> Place:
@@ -67,7 +84,7 @@ def _place_in(after: str) -> Place | None:
     try:
         return float(deadline), id
     except ValueError:
-        msg = "after: this is no place in the list; use what the page before says"
+        msg = "after: not a position in this list; use the value from the previous page"
         raise RequestInvalid(msg, field="after") from None
 
 
@@ -84,5 +101,20 @@ ROUTES = (
             "after": None,
         },
         rows="leases",
+    ),
+    Route(
+        method="POST", path="/leases/{id}/touch", scope=AccessScope.OPERATE, handler=touch_lease, body=TouchRequest,
+        answer=TouchedLease, summary="Give a running message more time",
+        description=(
+            "`id` is that of the message. Its lease lasts at least `seconds` from now, is never shortened, and stays "
+            "with its worker. It counts as a beat, and is written to the audit log. A worker whose heartbeat is off "
+            "does not notice. A message that no worker holds any more is a problem with status 409."
+        ),
+        body_example={"seconds": 120},
+        example={
+            "id": ID, "queue": "acme-tasks", "owner": "web-1:4242:9f31", "state": "held", "deadline": NOW + 120,
+            "deadline_in": 120.0,
+        },
+        errors=(MessageNotFound, AmbiguousId, NotRunning, BadArgument),
     ),
 )  # fmt: skip

@@ -1,4 +1,4 @@
-"""Acts on messages: cancel, delete, and of dead letters redrive, edit, move. One by its id, or many at once.
+"""Acts on messages: cancel, delete, run now, and of dead letters redrive, edit, move. One by its id, or many at once.
 
 Many are named by their ids or by filters. One request acts on a bounded number, `more` says that there are others, and
 the same request goes on: what was done is not found again. A request that names nothing is refused: everything is
@@ -14,7 +14,18 @@ from tenure.client.operations.bulk import BulkResult
 from tenure.client.operations.ids import find_records
 from tenure.client.operations.messages import OPEN_STATES, CancelResult, MessageQuery
 from tenure.client.operations.resend import EditResult, MoveResult
-from tenure.errors import AmbiguousId, BadArgument, MessageNotFound, NotBrowsable, NotDead, PayloadInvalid, UnknownQueue
+from tenure.client.operations.run_now import RunNowResult
+from tenure.errors import (
+    AmbiguousId,
+    BadArgument,
+    MessageNotFound,
+    NotBrowsable,
+    NotDead,
+    NotDelayed,
+    NotPromotable,
+    PayloadInvalid,
+    UnknownQueue,
+)
 from tenure.message import MessageState
 from tenure.server.principal import AccessScope
 from tenure.server.route import Ask, Reply, Route
@@ -36,7 +47,7 @@ class CancelRequest(Selection, frozen=True, kw_only=True, forbid_unknown_fields=
     text: str | None = None
     #: Sent before this: Unix seconds or RFC 3339.
     until: Moment | None = None
-    #: At most so many a second, evenly; not with `ids`. The request then ends after about 20 s.
+    #: At most this many a second, evenly; not with `ids`. The request then ends after about 20 s.
     per_second: Rate | None = None
 
 
@@ -63,22 +74,27 @@ class EditRequest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
 
 
 async def cancel_message(ask: Ask[None, None]) -> Reply:
-    """Take it back."""
+    """Cancel one message."""
     return Reply(value=await ask.operate.cancel([ask.path["id"]]))
 
 
 async def delete_message(ask: Ask[None, None]) -> Reply:
-    """Remove it."""
+    """Delete one message."""
     return Reply(value=await ask.operate.delete([ask.path["id"]]))
 
 
+async def run_message_now(ask: Ask[None, None]) -> Reply:
+    """Do not let it wait."""
+    return Reply(value=await ask.operate.run_now(ask.path["id"]))
+
+
 async def redrive_message(ask: Ask[None, None]) -> Reply:
-    """Send it back."""
+    """Redrive one dead letter."""
     return Reply(value=await ask.operate.redrive([ask.path["id"]]))
 
 
 async def move_message(ask: Ask[None, MoveRequest]) -> Reply:
-    """Send it elsewhere."""
+    """Move one dead letter to another queue."""
     return Reply(value=await ask.operate.move([ask.path["id"]], ask.body.queue, dry_run=ask.body.dry_run))
 
 
@@ -92,22 +108,28 @@ async def edit_message(ask: Ask[None, EditRequest]) -> Reply:
 
 
 async def cancel_messages(ask: Ask[None, CancelRequest]) -> Reply:
-    """Take many back."""
+    """Cancel the chosen messages."""
     given = ask.body
     check_selection(given, given.per_second)
     if given.ids:
         return Reply(value=await _cancel_named(ask))
     query = MessageQuery(
-        states=given.states, queues=given.queues, task=given.task, client=given.client, key=given.key,
-        text=given.text, since=moment(given.since, "since"), until=moment(given.until, "until"),
-    )  # fmt: skip
+        states=given.states,
+        queues=given.queues,
+        task=given.task,
+        client=given.client,
+        key=given.key,
+        text=given.text,
+        since=moment(given.since, "since"),
+        until=moment(given.until, "until"),
+    )
     limit = most_now(given, given.per_second)
     found = await ask.operate.cancel_all(query, rate=given.per_second, dry_run=given.dry_run, limit=limit)
     return Reply(value=found)
 
 
 async def _cancel_named(ask: Ask[None, CancelRequest]) -> BulkResult:
-    """Those with these ids, told as every act on many."""
+    """Acts on those with these ids; the answer is that of every act on many."""
     ids = ask.body.ids
     if not ask.body.dry_run:
         result = await ask.operate.cancel(ids)
@@ -142,9 +164,19 @@ ROUTES = (
     ),
     Route(
         method="DELETE", path="/messages/{id}", scope=AccessScope.OPERATE, handler=delete_message, answer=BulkResult,
-        summary="Delete a message that nobody holds",
+        summary="Delete a message that is not leased",
         description="Ready, delayed or dead; a record of it stays. What runs or has ended is left alone (`skipped`).",
         example=_ONE, errors=_NAMED,
+    ),
+    Route(
+        method="POST", path="/messages/{id}/run-now", scope=AccessScope.OPERATE, handler=run_message_now,
+        answer=RunNowResult, summary="Run a delayed message now",
+        description=(
+            "Also one that waits for its retry. It is ready at once, and the next free worker runs it. Counters and "
+            "priority stay. One that is ready already stays as it is (`changed` is false)."
+        ),
+        example={"id": ID, "queue": "acme-tasks", "was": "delayed", "changed": True, "paused": None},
+        errors=(*_NAMED, NotDelayed, NotPromotable),
     ),
     Route(
         method="POST", path="/messages/{id}/redrive", scope=AccessScope.OPERATE, handler=redrive_message,

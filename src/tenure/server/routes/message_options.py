@@ -7,9 +7,9 @@ from typing import Any, cast
 import msgspec
 from starlette.requests import Request
 
-from tenure.call import Options
 from tenure.errors import BadArgument
 from tenure.server.errors import RequestInvalid
+from tenure.tasks.call import Options
 
 #: A client that repeats a request with the same one sends nothing twice.
 IDEMPOTENCY_HEADER = "Idempotency-Key"
@@ -28,6 +28,8 @@ class MessageOptions(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_f
 
     #: The message's own id: sent again with it, no second message is stored. Default: a new one.
     id: str | None = None
+    #: For whom the work is: a-z, 0-9 and single dashes. Default: the client whose queue it goes to, else the server's.
+    client: str | None = None
     #: 0 to 9, the highest first; default: 5.
     priority: int | None = None
     #: Not before so long from now.
@@ -55,6 +57,8 @@ class MessageOptions(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_f
     headers: dict[str, str] | None = None
     #: What the message belongs to.
     correlation_id: str | None = None
+    #: What is told when it ends: the name of an endpoint, or a URL that an endpoint allows. Default: the task's.
+    webhook: str | None = None
 
 
 #: The values of them all. Most messages have none.
@@ -64,7 +68,7 @@ _FIELDS = tuple((name, _NAMES.get(name, name)) for name in MessageOptions.__stru
 
 
 def options_of(given: MessageOptions, id: str | None = None) -> Options:
-    """As `submit` takes them. `id`: for one without its own. Raises `BadArgument`."""
+    """Return the options as `submit` takes them. `id`: for a message without its own. Raises `BadArgument`."""
     if id is None and _values(given) == _NOTHING:
         return {}
     found: dict[str, Any] = {}

@@ -3,6 +3,7 @@
 import msgspec
 from starlette.responses import Response
 
+from tenure.client.operations.children import ChildList
 from tenure.client.operations.message_detail import MessageDetail
 from tenure.client.operations.message_list import ENDED
 from tenure.client.operations.message_status import MessageStatus, message_status
@@ -11,15 +12,19 @@ from tenure.client.operations.naming import known_queues, wanted_queues
 from tenure.errors import AmbiguousId, BadArgument, MessageNotFound, NotBrowsable, UnknownQueue
 from tenure.message import MessageState
 from tenure.rules.queue_pattern import matches
+from tenure.server.errors import WatchLinkInvalid
 from tenure.server.export import Export, wants_ndjson
 from tenure.server.principal import AccessScope
 from tenure.server.route import Ask, Reply, Route
-from tenure.server.routes.examples import COUNTERS, ID, LISTED, NOW
+from tenure.server.routes.examples import COUNTERS, ID, LISTED, NEW_ID, NOW
+from tenure.server.routes.message_events import LinkQuery
 from tenure.server.routes.page import reply_list
 from tenure.server.routes.parameters import PageQuery, moment
 
-#: One request reads so many messages: a rare match among a million is looked for in many short ones.
+#: One request reads this many messages: a rare match among a million is looked for in many short ones.
 _LOOK_AT = 5_000
+#: And for about so long: on a busy machine, fewer messages.
+_LOOK_SECONDS = 0.08
 
 
 class MessageListQuery(PageQuery, frozen=True, kw_only=True):
@@ -40,14 +45,14 @@ class MessageListQuery(PageQuery, frozen=True, kw_only=True):
     since: str | None = None
     #: And before this.
     until: str | None = None
-    #: Also states that need a scan of a cloud's table, paid for by the row.
+    #: Include states that need a scan of a cloud's table, which is billed by the row.
     scan: bool = False
     #: The other way round: the newest first. What has ended always is.
     newest_first: bool = False
 
 
 async def list_messages(ask: Ask[MessageListQuery, None]) -> Reply | Response:
-    """Those that match."""
+    """List the messages that match."""
     asked = _query(ask.query)
 
     async def read(after: str) -> tuple[MessagePage, str | None]:
@@ -60,13 +65,19 @@ async def list_messages(ask: Ask[MessageListQuery, None]) -> Reply | Response:
 
 
 async def get_message(ask: Ask[None, None]) -> Reply:
-    """Everything about one."""
+    """Return one message with all its details."""
     return Reply(value=await ask.operate.message(ask.path["id"]))
 
 
-async def get_status(ask: Ask[None, None]) -> Reply:
-    """Where one is."""
-    return Reply(value=await message_status(ask.operate.access, ask.path["id"]))
+async def list_children(ask: Ask[None, None]) -> Reply:
+    """List the messages that this one has handed on."""
+    return Reply(value=await ask.operate.children(ask.path["id"]))
+
+
+async def get_status(ask: Ask[LinkQuery, None]) -> Reply:
+    """Return the status of one message. With a watch link: without the worker's name, and with the handler's note."""
+    status = await message_status(ask.operate.access, ask.path["id"], shows_note=ask.grant is not None)
+    return Reply(value=status if ask.grant is None else msgspec.structs.replace(status, owner=None))
 
 
 def _query(given: MessageListQuery) -> MessageQuery:
@@ -74,6 +85,7 @@ def _query(given: MessageListQuery) -> MessageQuery:
         states=given.state, queues=given.queue, task=given.task, client=given.client, key=given.key, text=given.text,
         since=moment(given.since, "since"), until=moment(given.until, "until"), limit=given.limit, after=given.after,
         scan=given.scan, newest_first=given.newest_first, look_at=_LOOK_AT,
+        look_seconds=_LOOK_SECONDS,
     )  # fmt: skip
 
 
@@ -131,13 +143,15 @@ ROUTES = (
             },
             "progress": None, "history": [{"at": NOW - 60, "how": "dead"}], "body": {"image": "a.png"},
             "kept_payload": None, "raw": None, "message": None, "life": [{"at": NOW - 3600, "what": "sent"}],
-            "paused": None, "size": None, "usual_seconds": None, "attempt": 3, "unreadable": "", "redacted": False,
+            "paused": None, "limit": None,
+            "waits_for_limit": False, "size": None, "usual_seconds": None,
+            "attempt": 3, "unreadable": "", "redacted": False,
         },
         errors=_FOUND,
     ),
     Route(
-        method="GET", path="/messages/{id}/status", scope=AccessScope.READ, handler=get_status, answer=MessageStatus,
-        summary="Show where a message is",
+        method="GET", path="/messages/{id}/status", scope=AccessScope.READ, handler=get_status, query=LinkQuery,
+        answer=MessageStatus, is_linked=True, summary="Show where a message is",
         description="Cheaper than the whole message: one look at its record. Takes the whole id only.",
         example={
             "id": ID, "queue": "acme-tasks", "task": "resize", "state": "leased", "attempt": 1,
@@ -145,6 +159,19 @@ ROUTES = (
             "sent_at": NOW - 12, "finished_at": None, "deadline_in": 20.0, "due_in": None, "reason": None,
             "progress": {"fraction": 0.4, "note": "page 4 of 10"}, "redacted": False,
         },
-        errors=(MessageNotFound,),
+        errors=(MessageNotFound, WatchLinkInvalid),
+    ),
+    Route(
+        method="GET", path="/messages/{id}/children", scope=AccessScope.READ, handler=list_children, answer=ChildList,
+        summary="Show what a message has handed on",
+        description=(
+            "The messages that its handler has handed on by `ctx.submit`, at most 100, in that order. They are sent "
+            "when it is completed. `parent_id`, who handed it on, is known until it has ended."
+        ),
+        example={
+            "id": ID, "parent_id": None,
+            "children": [{"id": NEW_ID, "queue": "acme-tasks", "task": "publish", "state": "ready"}], "more": False,
+        },
+        errors=_FOUND,
     ),
 )  # fmt: skip

@@ -24,7 +24,7 @@ async def get_overview(ask: Ask[OverviewQuery, None]) -> Reply:
 ROUTES = (
     Route(
         method="GET", path="/overview", scope=AccessScope.READ, handler=get_overview, query=OverviewQuery,
-        answer=Overview, summary="Show how it goes",
+        answer=Overview, summary="Show the overview",
         description=(
             "One sentence, the queues and tasks with their rates of the last minute, what is held now, workers and "
             "sweeps. The store is read for each request; programs that ask each second use `/snapshots/overview`, "
@@ -37,7 +37,7 @@ ROUTES = (
             "queues": [{
                 "queue": "acme-tasks", "waiting": 40, "delayed": 0, "running": 8, "dead": 0, "estimated": False,
                 "oldest_seconds": 2.0, "drains_in_seconds": None, "grows": True, "workers": 4, "paused": None,
-                "flow": FLOW,
+                "limit": None, "flow": FLOW,
             }],
             "tasks": [{
                 "queue": "acme-tasks", "task": "resize", "running": 8, "waiting": 40, "oldest_seconds": 2.0,

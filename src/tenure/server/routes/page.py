@@ -21,7 +21,7 @@ ReadPage = Callable[[str], Awaitable[tuple[msgspec.Struct, str | None]]]
 
 
 async def reply_list(ask: Ask[Any, None], rows: str, read: ReadPage, *, after: str = "") -> Reply | Response:
-    """One page, or all of them from there on. `rows`: the field of a page with its rows."""
+    """Answer with one page, or with all rows from there on. `rows`: the field of a page with its rows."""
     if wants_ndjson(ask.request):
         return Export(ask, rows, read, after=after)
     page, _ = await read(after)
@@ -38,7 +38,7 @@ def cut(rows: Sequence[T], key: Callable[[T], str], *, after: str, limit: int) -
 def number_in(after: str, name: str) -> int:
     """A cursor that is a place in a log. Empty: 0. Raises `RequestInvalid`."""
     if after and not (after.isascii() and after.isdigit() and len(after) < _MOST_DIGITS):
-        msg = f"{name}: {after[:40]!r} is no place in the log; use what the page before says"
+        msg = f"{name}: {after[:40]!r} is not a position in the log; use the value from the previous page"
         raise RequestInvalid(msg, field=name)
     return int(after or 0)
 

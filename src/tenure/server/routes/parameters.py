@@ -14,7 +14,7 @@ Moment = str | float
 #: A page of a list has so many rows at most.
 MOST_ROWS = 1_000
 
-#: One request acts on so many messages at most.
+#: One request acts on this many messages at most.
 MOST_AT_ONCE = 1_000
 
 Limit = Annotated[int, msgspec.Meta(ge=1, le=MOST_ROWS)]
@@ -40,13 +40,13 @@ def moment(given: Moment | None, name: str) -> float | None:
     except ValueError:
         number = _timestamp(text)
     if not math.isfinite(number):
-        msg = f"{name}: {text[:40]!r} is no moment; write Unix seconds, or RFC 3339 as in 2030-01-31T09:00:00Z"
+        msg = f"{name}: {text[:40]!r} is not a moment; write Unix seconds, or RFC 3339 as in 2030-01-31T09:00:00Z"
         raise RequestInvalid(msg, field=name)
     return number
 
 
 def _timestamp(text: str) -> float:
-    """A moment with its offset, as Unix seconds. NaN: it is none."""
+    """A moment with its offset, as Unix seconds. NaN: it is not a moment."""
     try:
         found = datetime.fromisoformat(text)
     except ValueError:

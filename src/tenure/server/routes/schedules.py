@@ -19,7 +19,7 @@ class SchedulePage(ScheduleList, frozen=True, kw_only=True):
 
 
 async def list_schedules(ask: Ask[PageQuery, None]) -> Reply | Response:
-    """All that there are."""
+    """List the schedules."""
     limit = ask.query.limit
 
     async def read(after: str) -> tuple[SchedulePage, str | None]:
@@ -31,17 +31,17 @@ async def list_schedules(ask: Ask[PageQuery, None]) -> Reply | Response:
 
 
 async def run_schedule(ask: Ask[None, None]) -> Reply:
-    """Once more, now."""
+    """Send the message of a schedule once more, now."""
     return Reply(value=await ask.operate.run_schedule(ask.path["name"]))
 
 
 async def pause_schedule(ask: Ask[None, None]) -> Reply:
-    """Its ticks are skipped."""
+    """Pause a schedule: its ticks are skipped."""
     return Reply(value=await ask.operate.pause_schedule(ask.path["name"]))
 
 
 async def resume_schedule(ask: Ask[None, None]) -> Reply:
-    """It goes on."""
+    """Resume a paused schedule."""
     return Reply(value=await ask.operate.resume_schedule(ask.path["name"]))
 
 

@@ -1,4 +1,4 @@
-"""Which messages an act on many means: those with these ids, or those that match filters. Pure."""
+"""Selections: the messages of an act on many, by ids or by filters. Pure."""
 
 from typing import Annotated
 
@@ -10,7 +10,7 @@ from tenure.server.routes.parameters import MOST_AT_ONCE, BulkLimit, Moment
 #: Messages a second.
 Rate = Annotated[float, msgspec.Meta(gt=0)]
 
-#: An act at a rate ends after so many seconds, and says that there is more: proxies and clients give up on requests.
+#: An act at a rate ends after this many seconds, and says that there is more: proxies and clients give up on requests.
 _MOST_SECONDS = 20.0
 
 
@@ -28,7 +28,7 @@ class Selection(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     all: bool = False
     #: Only say how many.
     dry_run: bool = False
-    #: At most so many in this request.
+    #: At most this many in this request.
     limit: BulkLimit = MOST_AT_ONCE
 
     @property
@@ -45,7 +45,7 @@ def check_selection(given: Selection, per_second: float | None = None) -> None:
     filters = given.filters
     odd = next(iter(filters), "all" if given.all else "per_second" if per_second is not None else None)
     if given.ids and odd is not None:
-        msg = f"{odd}: ids name the messages, so no {odd} goes with them; nothing was changed"
+        msg = f"{odd}: ids already name the messages; leave {odd} out; nothing was changed"
         raise RequestInvalid(msg, field=odd)
     if given.all and filters:
         msg = f"all: it means every message, and {odd} only some of them; nothing was changed"
@@ -56,7 +56,7 @@ def check_selection(given: Selection, per_second: float | None = None) -> None:
 
 
 def most_now(given: Selection, per_second: float | None = None) -> int:
-    """So many messages fit into one request at a rate."""
+    """Return how many messages fit into one request at a rate."""
     if per_second is None or given.dry_run:
         return given.limit
     return max(1, min(given.limit, int(per_second * _MOST_SECONDS)))

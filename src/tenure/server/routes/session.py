@@ -8,11 +8,11 @@ from tenure.server.authentication import source_of
 from tenure.server.errors import Unauthenticated
 from tenure.server.principal import NOBODY, AccessScope, Principal
 from tenure.server.route import Ask, Reply, Route
-from tenure.url import safe_url
+from tenure.url_options import safe_url
 
 _EXAMPLE = {
     "name": "alice", "scopes": ["operate", "read"], "queues": ["*"], "read_only": False, "namespace": None,
-    "version": "0.1.0", "store": "redis://queue-1:6379",
+    "version": "0.2.0", "store": "redis://queue-1:6379",
 }  # fmt: skip
 
 
@@ -39,9 +39,9 @@ class SessionInfo(msgspec.Struct, frozen=True, kw_only=True):
 
 
 async def show_session(ask: Ask[None, None]) -> Reply:
-    """Who am I."""
+    """Return the caller's name and rights."""
     if ask.principal == NOBODY:
-        msg = "nobody is logged in: POST /api/v1/session with a token, or send it as Authorization: Bearer tnr_…"
+        msg = "not logged in: POST /api/v1/session with a token, or send it as Authorization: Bearer tnr_…"
         raise Unauthenticated(msg)
     return Reply(value=_info(ask, ask.principal))
 
@@ -60,16 +60,20 @@ async def log_out(ask: Ask[None, None]) -> Reply:
 
 def _info(ask: Ask[None, None] | Ask[None, Login], principal: Principal) -> SessionInfo:
     return SessionInfo(
-        name=principal.name, scopes=tuple(sorted(principal.scopes)), queues=principal.queues,
-        read_only=ask.server.options.refuses_acts, namespace=ask.app.namespace, version=version("tenure"),
+        name=principal.name,
+        scopes=tuple(sorted(principal.scopes)),
+        queues=principal.queues,
+        read_only=ask.server.options.refuses_acts,
+        namespace=ask.app.namespace,
+        version=version("tenure"),
         store=safe_url(ask.app.url) if principal.sees_every_queue else "",
-    )  # fmt: skip
+    )
 
 
 ROUTES = (
     Route(
         method="GET", path="/session", scope=None, handler=show_session, answer=SessionInfo,
-        summary="Show who asks, and what they may do", example=_EXAMPLE, errors=(Unauthenticated,),
+        summary="Show the caller and its rights", example=_EXAMPLE, errors=(Unauthenticated,),
     ),
     Route(
         method="POST", path="/session", scope=None, handler=log_in, body=Login, answer=SessionInfo,

@@ -6,7 +6,7 @@ from tenure.server.route import Ask, Reply, Route
 
 
 async def list_settings(ask: Ask[None, None]) -> Reply:
-    """All of them."""
+    """List the settings."""
     return Reply(value=await ask.operate.settings())
 
 

@@ -20,7 +20,7 @@ class StackRequest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
 
 
 async def read_stack(ask: Ask[None, StackRequest]) -> Reply:
-    """Where it is."""
+    """Read the stack of a running handler."""
     return Reply(value=await ask.operate.stack(ask.path["id"], wait=ask.body.wait))
 
 

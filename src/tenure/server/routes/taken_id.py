@@ -4,5 +4,5 @@ from tenure.client.operations.access import Access
 
 
 async def is_hidden(access: Access, id: str) -> bool:
-    """Whether the message that stands for a new one is none of theirs: then the new one was not sent for them."""
+    """Whether the stored message is in a queue that the caller does not see: then nothing was sent for them."""
     return not access.sees_every_queue and await access.record(id) is None

@@ -18,7 +18,7 @@ class TaskPage(TaskList, frozen=True, kw_only=True):
 
 
 async def list_tasks(ask: Ask[PageQuery, None]) -> Reply | Response:
-    """All that there are."""
+    """List the tasks."""
     limit = ask.query.limit
 
     async def read(after: str) -> tuple[TaskPage, str | None]:

@@ -21,7 +21,7 @@ class TokenRequest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
     name: str
     scopes: tuple[AccessScope, ...]
     queues: tuple[str, ...] = ANY_QUEUE
-    #: After so many seconds it is not valid any more. Null: it does not expire.
+    #: After this many seconds it is not valid any more. Null: it does not expire.
     expires_seconds: float | None = DEFAULT_EXPIRES_SECONDS
 
 
@@ -32,27 +32,32 @@ class TokenList(msgspec.Struct, frozen=True, kw_only=True):
 
 
 async def list_tokens(ask: Ask[None, None]) -> Reply:
-    """Who has access."""
+    """List the access tokens."""
     _check_unbounded(ask)
     return Reply(value=TokenList(tokens=tuple(await ask.server.tokens.list())))
 
 
 async def create_token(ask: Ask[None, TokenRequest]) -> Reply:
-    """Give access."""
+    """Create an access token."""
     _check_unbounded(ask)
     wanted, principal = ask.body, ask.principal
     if beyond := [scope.value for scope in wanted.scopes if not principal.may(scope)]:
-        msg = f"nobody gives away more than they have: {principal.name} does not have {', '.join(beyond)}"
+        msg = f"a token cannot have more scopes than its maker: {principal.name} does not have {', '.join(beyond)}"
         raise ForbiddenScope(msg)
     made = await ask.server.tokens.create(
-        wanted.name, wanted.scopes, wanted.queues, expires_seconds=wanted.expires_seconds,
-        by=principal.name, triggered_by="http", source=source_of(ask.request),
-    )  # fmt: skip
+        wanted.name,
+        wanted.scopes,
+        wanted.queues,
+        expires_seconds=wanted.expires_seconds,
+        by=principal.name,
+        triggered_by="http",
+        source=source_of(ask.request),
+    )
     return Reply(value=made, status=201, is_secret=True)
 
 
 async def revoke_token(ask: Ask[None, None]) -> Reply:
-    """Take access back."""
+    """Revoke an access token."""
     _check_unbounded(ask)
     by, source = ask.principal.name, source_of(ask.request)
     gone = await ask.server.tokens.revoke(ask.path["id"], by=by, triggered_by="http", source=source)
@@ -75,7 +80,7 @@ ROUTES = (
     Route(
         method="POST", path="/tokens", scope=AccessScope.ADMIN, handler=create_token, body=TokenRequest,
         answer=NewToken, status=201, summary="Create an access token",
-        description="The token is in this answer and nowhere else. Nobody gives away a scope that they do not have.",
+        description="The token is in this answer and nowhere else. A token can have only the scopes of its maker.",
         body_example={"name": "ci", "scopes": ["send", "read"], "queues": ["acme-*"], "expires_seconds": 7776000},
         example={**_TOKEN, "token": "tnr_4f2a90c1d3e7_" + "0" * 64},
     ),

@@ -21,9 +21,13 @@ _NUMBER = re.compile(r"[0-9]+")
 def tag_of(snapshot: AnySnapshot) -> str:
     """The value of `ETag`."""
     still = msgspec.structs.replace(
-        snapshot, server_now=0.0, made_at=0.0, next_snapshot_in=0.0,
-        last_sweep_at=_rounded(snapshot.last_sweep_at), next_sweep_at=_rounded(snapshot.next_sweep_at),
-    )  # fmt: skip
+        snapshot,
+        server_now=0.0,
+        made_at=0.0,
+        next_snapshot_in=0.0,
+        last_sweep_at=_rounded(snapshot.last_sweep_at),
+        next_sweep_at=_rounded(snapshot.next_sweep_at),
+    )
     if not isinstance(still, QueuesSnapshot):
         still = msgspec.structs.replace(still, leases=tuple(map(still_lease, still.leases)))
     if isinstance(still, OverviewSnapshot):
@@ -36,13 +40,16 @@ def tag_of(snapshot: AnySnapshot) -> str:
 def still_lease(lease: HeldLease) -> HeldLease:
     """A lease without the seconds that pass."""
     return msgspec.structs.replace(
-        lease, deadline_in=0.0, deadline=round(lease.deadline, 1), leased_at=_rounded(lease.leased_at),
+        lease,
+        deadline_in=0.0,
+        deadline=round(lease.deadline, 1),
+        leased_at=_rounded(lease.leased_at),
         last_beat_at=_rounded(lease.last_beat_at),
-    )  # fmt: skip
+    )
 
 
 def _rounded(at: float | None) -> float | None:
-    """Stores that count from another moment than 1970 give a time anew each time, the last digits not the same."""
+    """On stores that do not count from 1970 a time is calculated at each read, and its last digits differ."""
     return None if at is None else round(at, 1)
 
 

@@ -1,4 +1,4 @@
-"""What changed in the leases between two snapshots. Pure."""
+"""The changes of the leases between two snapshots. Pure."""
 
 from collections.abc import Sequence
 
@@ -13,7 +13,7 @@ class LeaseChanges(msgspec.Struct, frozen=True, kw_only=True):
 
     #: True: begin with no row; `changed` are all of them.
     is_whole: bool
-    #: New rows, and rows that differ; `deadline` tells how long each has left.
+    #: New rows, and rows that differ; `deadline` says how long each has left.
     changed: tuple[HeldLease, ...]
     #: Ids of messages that are not among the rows any more.
     removed: tuple[str, ...] = ()
@@ -22,7 +22,7 @@ class LeaseChanges(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def changes(before: Sequence[HeldLease] | None, now: Sequence[HeldLease], *, is_cut: bool) -> LeaseChanges:
-    """From `before` (None: nothing was shown yet) to `now`. Two leases on one message are two rows only in error."""
+    """Return the changes from `before` (None: nothing was shown yet) to `now`. A message has one lease, so one row."""
     if before is None:
         return LeaseChanges(is_whole=True, changed=tuple(now), is_cut=is_cut)
     known = {one.id: still_lease(one) for one in before}

@@ -1,4 +1,4 @@
-"""What viewers get of a snapshot: overview, queues, leases. Pure.
+"""The parts of a snapshot that viewers get: overview, queues, leases. Pure.
 
 Each part says what the server's clock shows, when the store is swept next, and when the next snapshot is made: a viewer
 counts down by these, whatever its own clock shows. `None` is "cannot be known", 0 is "none".
@@ -42,7 +42,7 @@ class SnapshotTimes(msgspec.Struct, frozen=True, kw_only=True):
     #: Seconds until the next one.
     next_snapshot_in: float
     last_sweep_at: float | None = None
-    #: When overdue leases are returned next. Null: nobody has swept here.
+    #: When overdue leases are returned next. Null: no sweep has run here.
     next_sweep_at: float | None = None
 
 
@@ -50,7 +50,7 @@ class OverviewSnapshot(SnapshotTimes, frozen=True, kw_only=True):
     """What goes on in all, and the rows that are most worth a look. Rows have no `flow.history`."""
 
     headline: Headline
-    #: Rates and shares are of so many seconds.
+    #: Rates and shares are of this many seconds.
     window_seconds: float
     total: Total
     #: All that there are; the worst of them follow.
@@ -73,7 +73,7 @@ class QueuesSnapshot(SnapshotTimes, frozen=True, kw_only=True):
 
 
 class LeasesSnapshot(SnapshotTimes, frozen=True, kw_only=True):
-    """What is held now, soonest deadline first."""
+    """The current leases, soonest deadline first."""
 
     leases: tuple[HeldLease, ...]
     #: More leases are held than these.
@@ -81,15 +81,18 @@ class LeasesSnapshot(SnapshotTimes, frozen=True, kw_only=True):
 
 
 def times_of(overview: Overview, now: float, next_in: float) -> SnapshotTimes:
-    """By which clock it counts."""
+    """Return the times of a snapshot, and the time until the next one."""
     return SnapshotTimes(
-        server_now=now, made_at=overview.now, next_snapshot_in=next_in, last_sweep_at=overview.last_sweep_at,
+        server_now=now,
+        made_at=overview.now,
+        next_snapshot_in=next_in,
+        last_sweep_at=overview.last_sweep_at,
         next_sweep_at=overview.next_sweep_at,
-    )  # fmt: skip
+    )
 
 
 def overview_of(overview: Overview, times: SnapshotTimes) -> OverviewSnapshot:
-    """What fits on one screen."""
+    """Return the overview, cut to what fits on one screen."""
     return OverviewSnapshot(
         **msgspec.structs.asdict(times),
         headline=overview.headline,
@@ -105,21 +108,21 @@ def overview_of(overview: Overview, times: SnapshotTimes) -> OverviewSnapshot:
 
 
 def queues_of(overview: Overview, times: SnapshotTimes) -> QueuesSnapshot:
-    """All of them."""
+    """Return all queues."""
     return QueuesSnapshot(
         **msgspec.structs.asdict(times), window_seconds=overview.window_seconds, queues=overview.queues
     )
 
 
 def leases_of(overview: Overview, times: SnapshotTimes, most: int | None = None) -> LeasesSnapshot:
-    """Those that end soonest; None: all that were read."""
+    """Return the leases that end soonest; None: all that were read."""
     leases = overview.leases if most is None else overview.leases[:most]
     is_cut = overview.leases_cut or len(leases) < len(overview.leases)
     return LeasesSnapshot(**msgspec.structs.asdict(times), leases=leases, is_cut=is_cut)
 
 
 def _trouble(row: QueueOverview) -> tuple[float, int, int, str]:
-    """What waits longest comes first, then what is most."""
+    """Sort by the longest wait, then by the number of messages."""
     return -(row.oldest_seconds or 0.0), -(row.waiting or 0), -(row.dead or 0), row.queue
 
 
@@ -146,13 +149,16 @@ def _rounded_row(row: Row) -> Row:
 
 
 def _rounded(flow: Flow) -> Flow:
-    """Digits that nobody reads are a part of 8 kB."""
+    """Rounds numbers: unread digits are a part of 8 kB."""
     return Flow(
-        in_per_second=_short(flow.in_per_second), out_per_second=_short(flow.out_per_second),
-        p50_seconds=_short(flow.p50_seconds, 6), p95_seconds=_short(flow.p95_seconds, 6),
-        error_share=_short(flow.error_share, 6), lease_use=_short(flow.lease_use, 6),
+        in_per_second=_short(flow.in_per_second),
+        out_per_second=_short(flow.out_per_second),
+        p50_seconds=_short(flow.p50_seconds, 6),
+        p95_seconds=_short(flow.p95_seconds, 6),
+        error_share=_short(flow.error_share, 5),
+        lease_use=_short(flow.lease_use, 5),
         history=tuple(round(one, 3) for one in flow.history),
-    )  # fmt: skip
+    )
 
 
 def _short(figure: float | None, digits: int = 3) -> float | None:

@@ -5,7 +5,8 @@ from collections.abc import Callable
 from tenure.client.operations.overview.rows import Overview
 from tenure.server.principal import AccessScope
 from tenure.server.route import Ask, Reply, Route
-from tenure.server.snapshots.entity_tag import AnySnapshot, matches, tag_of
+from tenure.server.snapshots.encoded_part import encode_part
+from tenure.server.snapshots.entity_tag import AnySnapshot, matches
 from tenure.server.snapshots.parts import (
     LeasesSnapshot,
     OverviewSnapshot,
@@ -19,7 +20,7 @@ from tenure.server.snapshots.parts import (
 
 
 async def get_overview(ask: Ask[None, None]) -> Reply:
-    """What goes on in all."""
+    """Return the overview."""
     return await _reply(ask, overview_of)
 
 
@@ -29,25 +30,26 @@ async def get_queues(ask: Ask[None, None]) -> Reply:
 
 
 async def get_leases(ask: Ask[None, None]) -> Reply:
-    """Every lease."""
+    """Return every lease."""
     return await _reply(ask, leases_of)
 
 
 async def _reply(ask: Ask[None, None], part: Callable[[Overview, SnapshotTimes], AnySnapshot]) -> Reply:
     snapshots = ask.server.snapshots
     overview = await snapshots.view(ask.operate.access)
-    snapshot = part(overview, times_of(overview, ask.app.state.wall(), snapshots.next_in()))
-    tag = tag_of(snapshot)
-    # Kept by the client, and asked for anew each time.
-    headers = {"ETag": tag, "Cache-Control": "private, no-cache", "Vary": "Authorization, Cookie"}
-    if matches(ask.request.headers.get("if-none-match"), tag):
+    times = times_of(overview, ask.app.state.wall(), snapshots.next_in())
+    encoded = snapshots.made_of(overview, part, lambda: encode_part(part(overview, times), ask.server.redaction.redact))
+    # Kept by the client, and asked for again each time.
+    headers = {"ETag": encoded.tag, "Cache-Control": "private, no-cache", "Vary": "Authorization, Cookie"}
+    if matches(ask.request.headers.get("if-none-match"), encoded.tag):
         return Reply(status=304, headers=headers)
-    return Reply(value=snapshot, headers=headers)
+    return Reply(value=encoded.body(times), headers=headers)
 
 
 _DESCRIPTION = (
-    "Made once for all viewers: every second on SQLite and Redis, every 15 s in the cloud, and only while somebody "
-    "looks. `next_snapshot_in` says when to ask again; with `If-None-Match` the answer is 304 where nothing changed "
+    "Made once for all viewers: every second on SQLite and Redis, every 15 s in the cloud, and only while a viewer "
+    "is connected. `next_snapshot_in` says when to ask again; with `If-None-Match` the answer is 304 where nothing "
+    "changed "
     "but the time."
 )
 _TIMES = {
@@ -60,7 +62,8 @@ _FLOW = {
 }  # fmt: skip
 _QUEUE = {
     "queue": "mail", "waiting": 40, "delayed": 0, "running": 8, "dead": 0, "estimated": False, "oldest_seconds": 2.0,
-    "drains_in_seconds": None, "grows": True, "workers": 4, "paused": None, "flow": _FLOW,
+    "drains_in_seconds": None, "grows": True, "workers": 4, "paused": None, "limit": None,
+    "flow": _FLOW,
 }  # fmt: skip
 _LEASE = {
     "id": "0197b2c0", "queue": "mail", "task": "deliver", "owner": "worker-1/4f2a", "fence": 7, "attempt": 1,
@@ -71,12 +74,13 @@ _LEASE = {
 ROUTES = (
     Route(
         method="GET", path="/snapshots/overview", scope=AccessScope.READ, handler=get_overview, answer=OverviewSnapshot,
-        summary="See what goes on in all", description=_DESCRIPTION, is_tagged=True,
+        summary="See the overview", description=_DESCRIPTION, is_tagged=True,
         example={
             **_TIMES, "headline": {"mood": "well", "text": "All well: 312/s in, 310/s out, oldest 2 s, 4 workers"},
             "window_seconds": 60.0,
             "total": {"waiting": 40, "running": 8, "dead": 0, "oldest_seconds": 2.0, "workers": 4, "flow": _FLOW},
-            "queue_count": 1, "queues": [_QUEUE], "task_count": 0, "tasks": [], "lease_count": 1, "leases": [_LEASE],
+            "queue_count": 1, "queues": [_QUEUE], "task_count": 0, "tasks": [], "lease_count": 1,
+            "leases": [_LEASE],
         },
     ),
     Route(

@@ -1,17 +1,16 @@
-"""Snapshots of one store: read once for all viewers of a server, and only while somebody looks.
+"""Snapshots of one store: read once for all viewers of a server, and only while a viewer is connected.
 
 The store is asked as often as `BrokerTraits.snapshot_seconds` says: every second on SQLite and Redis, every 15 s in the
 cloud, where each look is paid for. Where reading takes long it is asked less often, so that looking takes at most a
 tenth of the time. A GET within the interval is answered from memory, and after it too while a long reading goes on
-(`shared_reading.py`). Somebody who may see some queues only gets their
-part of the same snapshot: for them nothing is read again.
+(`shared_reading.py`). A viewer of some queues gets their part of the same snapshot: nothing is read again for it.
 """
 
 import asyncio
 import contextlib
 import logging
 from collections.abc import Callable, Hashable, Iterator
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 
@@ -29,12 +28,14 @@ logger = logging.getLogger("tenure.server")
 #: The pause after the store gave no answer.
 _AGAIN_SECONDS = 2.0
 
+T = TypeVar("T")
+
 #: Who sees the same gets the same.
 ViewKey = tuple[tuple[str, ...], bool]
 
 
 class Snapshot(msgspec.Struct, frozen=True):
-    """What was read at one moment, for those who see everything."""
+    """One reading of the store, unredacted."""
 
     #: Counts the snapshots of this process.
     number: int
@@ -42,13 +43,15 @@ class Snapshot(msgspec.Struct, frozen=True):
 
 
 class Snapshots:
-    """What all viewers of one process share."""
+    """The snapshots that all viewers of one process share."""
 
     def __init__(self, app: Tenure) -> None:
-        """Nothing is read before somebody looks."""
+        """Read the store of `app`, from the first request on."""
         self._app = app
         self._shared = SharedReading(self._read, app.clock, app.broker.traits.snapshot_seconds)
         self._views: dict[ViewKey, Overview] = {}
+        #: The parts made of each overview that was answered, by kind.
+        self._made: dict[Hashable, tuple[Overview, Any]] = {}
         #: Messages that were made of the newest snapshot, by what they depend on (`ticks.py`).
         self.messages: dict[Hashable, Any] = {}
         self._watchers: list[tuple[Access, Callable[[], None]]] = []
@@ -56,21 +59,34 @@ class Snapshots:
 
     @property
     def newest(self) -> Snapshot | None:
-        """The last one that was made. None: nobody has looked yet."""
+        """The newest snapshot. None: there was no request yet."""
         return self._shared.newest
+
+    @property
+    def took_seconds(self) -> float | None:
+        """How long the last reading took. None: there was none yet."""
+        return self._shared.took_seconds
 
     async def current(self) -> Snapshot:
         """A snapshot that is no older than the interval. Raises `BrokerError` while the store is away."""
         return await self._shared.current()
 
     async def view(self, access: Access) -> Overview:
-        """A recent snapshot as somebody may see it."""
+        """A recent snapshot, as far as the identity may see it."""
         return await self._view_of(await self._shared.recent(), access)
 
     def known_view(self, access: Access) -> Overview | None:
-        """The newest snapshot as somebody may see it. None: it was not worked out for them yet."""
+        """The newest snapshot, as far as the identity may see it. None: it was not worked out for it yet."""
         newest = self.newest
         return newest.overview if newest is not None and _sees_all(access) else self._views.get(_key(access))
+
+    def made_of(self, overview: Overview, kind: Hashable, make: Callable[[], T]) -> T:
+        """Return the result of `make`, kept until there is a newer overview: same rights, same result."""
+        known = self._made.get((kind, overview_id := id(overview)))
+        if known is None:
+            known = self._made[kind, overview_id] = (overview, make())  # the overview is kept, so its id stays its own
+        made: T = known[1]
+        return made
 
     def next_in(self) -> float:
         """Seconds until the next snapshot may be made."""
@@ -113,6 +129,7 @@ class Snapshots:
         overview = await OverviewReader(self._app.operate.access).read()
         number = 1 if self.newest is None else self.newest.number + 1
         self._views.clear()
+        self._made.clear()
         self.messages.clear()
         return Snapshot(number, overview)
 
@@ -129,7 +146,7 @@ class Snapshots:
 
 
 async def visible(overview: Overview, access: Access) -> Overview:
-    """The part of an overview that is there for somebody."""
+    """The part of an overview that an identity sees."""
     sees = access.sees
     leases = [one for one in overview.leases if sees(one.queue)]
     if not access.sees_payload:
@@ -140,14 +157,18 @@ async def visible(overview: Overview, access: Access) -> Overview:
     workers = tuple(_worker(one, access) for one in overview.workers if access.sees_any(one.queues))
     flows = await access.flows.read((access.selection, None), sees)
     part = msgspec.structs.replace(
-        overview, queues=queues, leases=tuple(leases), workers=workers,
-        tasks=tuple(one for one in overview.tasks if sees(one.queue)), total=total_of(queues, workers, flows.total),
-    )  # fmt: skip
+        overview,
+        queues=queues,
+        leases=tuple(leases),
+        workers=workers,
+        tasks=tuple(one for one in overview.tasks if sees(one.queue)),
+        total=total_of(queues, workers, flows.total),
+    )
     return msgspec.structs.replace(part, headline=headline(part))
 
 
 def _worker(worker: WorkerOverview, access: Access) -> WorkerOverview:
-    """Without the names of queues that are not there for them, and without what it holds of those."""
+    """Remove the queues that this identity does not see, and with them what the worker holds."""
     queues = tuple(one for one in worker.queues if access.sees_any([one]))
     if len(queues) == len(worker.queues):
         return worker

@@ -50,10 +50,10 @@ class SentSnapshot(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class SnapshotTicks:
-    """What one stream shows of the snapshots."""
+    """The snapshots of one stream."""
 
     def __init__(self, snapshots: Snapshots, access: Access, parts: frozenset[SnapshotPart], leases: int) -> None:
-        """`leases`: so many rows, those that end soonest."""
+        """`leases`: the most rows to send; those that end soonest."""
         self.snapshots = snapshots
         self.access = access
         self._parts = parts
@@ -69,7 +69,7 @@ class SnapshotTicks:
         if overview is None:
             return b""
         key = (self.access.selection, self.access.sees_payload, self._parts, self._leases, self._sent.number)
-        # Who comes later sees an older snapshot, and must be told how old it is.
+        # A later viewer sees an older snapshot, and must know its age.
         known = self.snapshots.messages.get(key) if self._sent.number else None
         if known is None:
             known = self._message(overview, newest.number)

@@ -1,4 +1,4 @@
-"""Where a `MessageDeduplicator` keeps what was done: one record a key, written under a condition.
+"""Stores of a `MessageDeduplicator`: one record for each key, written under a condition.
 
     MemoryStore   this process, by default
     BlobStore     a container of Azure Blob Storage: one small blob a key

@@ -1,15 +1,15 @@
 """Records in a container of Azure Blob Storage: one blob a key, created with `If-None-Match: *`.
 
-Two who create it at once: one does, the other is told. Replacing and removing name the ETag that was seen. Nothing is
-read but the one blob. Old blobs are removed by `prune`, or by a lifecycle rule on the prefix, of as many days as the
-deduplicator remembers.
+Two who create it at once: one succeeds, the other gets an error. Replacing and removing name the ETag that was seen.
+Nothing is read but the one blob. Old blobs are removed by `prune`, or by a lifecycle rule on the prefix, of as many
+days as the deduplicator remembers.
 """
 
 from typing import Any
 
-from tenure.answer import AnswerKind, read_answer
 from tenure.errors import BadArgument
-from tenure.standalone.steps import Call, Steps, is_async
+from tenure.rules.cloud_errors import AnswerKind, read_answer
+from tenure.standalone.steps import StepCall, Steps, is_async
 from tenure.standalone.stores.port import Found
 
 _NOT_FOUND = 404
@@ -22,17 +22,17 @@ class BlobStore:
         """Blobs are named `{prefix}{key}.json`."""
         if not hasattr(container_client, "container_name"):
             raise BadArgument(
-                f"a {type(container_client).__name__} is no client of a container: pass a ContainerClient, as "
+                f"a {type(container_client).__name__} is not a container client: pass a ContainerClient, as "
                 "get_container_client(…) of a BlobServiceClient gives it; nothing was asked"
             )
         self._container = container_client
         self._prefix = prefix
 
     def read(self, key: str) -> Steps[Found | None]:
-        """The blob."""
+        """Read the blob."""
         try:
-            stream = yield Call(self._blob(key).download_blob)
-            record = yield Call(stream.readall)
+            stream = yield StepCall(self._blob(key).download_blob)
+            record = yield StepCall(stream.readall)
         except Exception as error:
             if _is_not_found(error):
                 return None
@@ -41,7 +41,7 @@ class BlobStore:
 
     def add(self, key: str, record: bytes, keep_seconds: float) -> Steps[str | None]:
         """Create the blob."""
-        del keep_seconds  # whoever prunes knows
+        del keep_seconds  # only pruning needs it
         return (yield from self._write(key, record, overwrite=False))
 
     def swap(self, key: str, record: bytes, tag: str, keep_seconds: float) -> Steps[str | None]:
@@ -51,7 +51,7 @@ class BlobStore:
 
     def _write(self, key: str, record: bytes, **how: Any) -> Steps[str | None]:
         try:
-            answer = yield Call(self._blob(key).upload_blob, record, **how)
+            answer = yield StepCall(self._blob(key).upload_blob, record, **how)
         except Exception as error:
             if read_answer(error).kind is AnswerKind.CONFLICT or (how["overwrite"] and _is_not_found(error)):
                 return None
@@ -61,7 +61,7 @@ class BlobStore:
     def drop(self, key: str, tag: str) -> Steps[None]:
         """Delete the blob, if it is the one that was seen."""
         try:
-            yield Call(self._blob(key).delete_blob, headers={"If-Match": tag})
+            yield StepCall(self._blob(key).delete_blob, headers={"If-Match": tag})
         except Exception as error:
             if read_answer(error).kind is not AnswerKind.CONFLICT and not _is_not_found(error):
                 raise
@@ -78,7 +78,7 @@ class BlobStore:
             return [_named(blob) async for blob in blobs if _is_old(blob, before)]
 
         is_awaited = is_async(container.get_container_properties)
-        old = yield Call(listed_in_loop if is_awaited else listed)
+        old = yield StepCall(listed_in_loop if is_awaited else listed)
         for key, tag in old:
             yield from self.drop(key.removeprefix(self._prefix).removesuffix(".json"), tag)
         return len(old)

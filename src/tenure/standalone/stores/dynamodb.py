@@ -1,16 +1,16 @@
 """Records in a table of DynamoDB: one item a key, every write under a condition.
 
-The table needs a partition key of type string, `id` unless told otherwise. Switch its TTL on for the attribute
+The table needs a partition key of type string, `id` unless set otherwise. Switch its TTL on for the attribute
 `expires`, and what is over is removed for you.
 """
 
 import os
 from typing import Any
 
-from tenure.answer import AnswerKind, read_answer
 from tenure.clock import SYSTEM_CLOCK, Clock
 from tenure.errors import BadArgument
-from tenure.standalone.steps import Call, Steps
+from tenure.rules.cloud_errors import AnswerKind, read_answer
+from tenure.standalone.steps import StepCall, Steps
 from tenure.standalone.stores.port import Found
 
 
@@ -21,7 +21,7 @@ class DynamoStore:
         """Items of `table`, by its partition key `key_name`."""
         if not hasattr(client, "describe_table"):
             raise BadArgument(
-                f"a {type(client).__name__} is no client of DynamoDB: pass one of the service dynamodb, as "
+                f"a {type(client).__name__} is not a DynamoDB client: pass one of the service dynamodb, as "
                 "boto3.client makes it, or as aiobotocore gives it by `async with`; nothing was asked"
             )
         self._client = client
@@ -31,7 +31,7 @@ class DynamoStore:
 
     def read(self, key: str) -> Steps[Found | None]:
         """The item, as it is after every write that was acknowledged."""
-        answer = yield Call(self._client.get_item, TableName=self._table, Key=self._key(key), ConsistentRead=True)
+        answer = yield StepCall(self._client.get_item, TableName=self._table, Key=self._key(key), ConsistentRead=True)
         item = answer.get("Item")
         return None if item is None else Found(bytes(item["record"]["B"]), item["tag"]["S"])
 
@@ -55,22 +55,31 @@ class DynamoStore:
             "expires": {"N": str(int(self._clock.wall() + keep_seconds))},
         }
         more = {"ExpressionAttributeValues": values} if values else {}
-        call = Call(
+        call = StepCall(
             self._client.put_item,
-            TableName=self._table, Item=item, ConditionExpression=condition, ExpressionAttributeNames=names, **more,
-        )  # fmt: skip
+            TableName=self._table,
+            Item=item,
+            ConditionExpression=condition,
+            ExpressionAttributeNames=names,
+            **more,
+        )
         return tag if (yield from _holds(call)) else None
 
     def drop(self, key: str, tag: str) -> Steps[None]:
         """Delete the item, if it is the one that was seen."""
-        yield from _holds(Call(
-            self._client.delete_item,
-            TableName=self._table, Key=self._key(key), ConditionExpression="#tag = :seen",
-            ExpressionAttributeNames={"#tag": "tag"}, ExpressionAttributeValues={":seen": {"S": tag}},
-        ))  # fmt: skip
+        yield from _holds(
+            StepCall(
+                self._client.delete_item,
+                TableName=self._table,
+                Key=self._key(key),
+                ConditionExpression="#tag = :seen",
+                ExpressionAttributeNames={"#tag": "tag"},
+                ExpressionAttributeValues={":seen": {"S": tag}},
+            )
+        )
 
     def prune(self, prefix: str, before: float) -> Steps[int]:
-        """Nothing: the table's own TTL removes what is over, at no cost."""
+        """Do nothing: the table's own TTL removes old records, at no cost."""
         del prefix, before
         yield from ()
         return 0
@@ -79,7 +88,7 @@ class DynamoStore:
         return {self._key_name: {"S": key}}
 
 
-def _holds(call: Call) -> Steps[bool]:
+def _holds(call: StepCall) -> Steps[bool]:
     """Make the call; whether its condition held."""
     try:
         yield call

@@ -1,4 +1,4 @@
-"""Records in this process: bounded by number and age. Shared by whoever shares the object, threads too."""
+"""Records in this process: bounded by number and age. Code that shares the object shares them, threads too."""
 
 import threading
 from collections import OrderedDict
@@ -10,7 +10,7 @@ from tenure.standalone.steps import Steps
 from tenure.standalone.stores.port import Found
 
 
-class _Kept(msgspec.Struct):
+class _StoredEntry(msgspec.Struct):
     record: bytes
     tag: str
     ends: float
@@ -20,19 +20,19 @@ class MemoryStore:
     """Forgets the oldest when there are more than `max_records`, and all when the process ends."""
 
     def __init__(self, max_records: int = 100_000, clock: Clock = SYSTEM_CLOCK) -> None:
-        """Empty."""
+        """Make an empty store."""
         self._max = max_records
         self._clock = clock
-        self._kept: OrderedDict[str, _Kept] = OrderedDict()
+        self._kept: OrderedDict[str, _StoredEntry] = OrderedDict()
         self._writes = 0
         self._lock = threading.Lock()
 
     def __len__(self) -> int:
-        """How many records there are, those that are over but were not met again included."""
+        """Return the number of records, also of expired ones that were not looked up since."""
         return len(self._kept)
 
     def read(self, key: str) -> Steps[Found | None]:
-        """The record."""
+        """Read the record."""
         yield from ()  # a generator, as the others are
         with self._lock:
             kept = self._live(key)
@@ -70,7 +70,7 @@ class MemoryStore:
                 del self._kept[key]
             return len(over)
 
-    def _live(self, key: str) -> _Kept | None:
+    def _live(self, key: str) -> _StoredEntry | None:
         kept = self._kept.get(key)
         if kept is not None and self._clock.monotonic() >= kept.ends:
             del self._kept[key]
@@ -80,7 +80,7 @@ class MemoryStore:
     def _put(self, key: str, record: bytes, keep_seconds: float) -> str:
         self._writes += 1
         tag = str(self._writes)
-        self._kept[key] = _Kept(record, tag, self._clock.monotonic() + keep_seconds)
+        self._kept[key] = _StoredEntry(record, tag, self._clock.monotonic() + keep_seconds)
         self._kept.move_to_end(key)
         while len(self._kept) > self._max:
             self._kept.popitem(last=False)

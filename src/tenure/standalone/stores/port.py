@@ -1,4 +1,4 @@
-"""What a deduplicator needs of a store. Every verb is made of steps (`tenure.standalone.steps`)."""
+"""The operations that a deduplicator needs of a store, each made of steps (`tenure.standalone.steps`)."""
 
 from typing import Protocol
 
@@ -8,7 +8,7 @@ from tenure.standalone.steps import Steps
 
 
 class Found(msgspec.Struct, frozen=True):
-    """A record as it lies in the store."""
+    """A record as it is stored."""
 
     record: bytes
     #: Changes with every write: a later write names the one it has seen.

@@ -1,6 +1,6 @@
 """The conformance suites: what every broker and every state must keep, adapters of third parties included.
 
-    broker/   twenty-nine themes, from sending to crashing
+    broker/   thirty-two themes, from sending to crashing
     state/    ledger, records, roster, journal (readers, samples, tallies), board (posts, turns), acts, key-values,
               wall time
     worker/   the second tier: the real worker over the broker (`worker.WORKER_SUITES`)
@@ -14,12 +14,13 @@ Bring a `Harness` (`tenure.testing.harness`) and run them under pytest, in one l
 
     globals().update(pytest_classes(ALL_SUITES))
 
-or without it: `run_suites(ALL_SUITES, MyHarness)` tells what failed. Tests ask the broker's traits, never
+or without it: `run_suites(ALL_SUITES, MyHarness)` returns what failed. Tests ask the broker's traits, never
 its name; what does not apply is skipped with its reason. That the suites bite is tested too, against the
 deliberately faulty brokers of `tenure.testing.faulty`.
 """
 
 from tenure.testing.conformance.broker import (
+    Announcing,
     Browsing,
     Cancelling,
     Clocks,
@@ -27,6 +28,7 @@ from tenure.testing.conformance.broker import (
     DeadLetters,
     Delays,
     Durability,
+    Erasing,
     Fencing,
     Filtering,
     Grace,
@@ -35,11 +37,14 @@ from tenure.testing.conformance.broker import (
     Keys,
     Lapsing,
     Lending,
+    Limits,
     NamedLeases,
     Paging,
     Patterns,
     Priority,
+    Promoting,
     Queues,
+    Quotas,
     Refusing,
     Retiring,
     Returning,
@@ -47,6 +52,7 @@ from tenure.testing.conformance.broker import (
     Sending,
     Settling,
     Touching,
+    TouchingElsewhere,
     Uniqueness,
     Waiting,
 )
@@ -76,6 +82,8 @@ BROKER_SUITES: tuple[Suite, ...] = (
     Delays,
     Settling,
     Touching,
+    TouchingElsewhere,
+    Erasing,
     Fencing,
     Returning,
     Lapsing,
@@ -91,10 +99,14 @@ BROKER_SUITES: tuple[Suite, ...] = (
     NamedLeases,
     Hints,
     Waiting,
+    Limits,
     Patterns,
+    Promoting,
     Queues,
+    Quotas,
     Keys,
     Uniqueness,
+    Announcing,
     Clocks,
     Crashing,
     Durability,

@@ -91,7 +91,7 @@ CONTRACT: dict[str, tuple[str, ...]] = {
         "Touching.test_a_touch_never_takes_a_message_back_from_its_new_holder",
         "Touching.test_a_lease_that_lapsed_but_was_not_swept_can_still_be_kept",
     ),
-    "a stale holder settles nothing, and is told why": (
+    "a stale holder settles nothing, and gets the reason": (
         "Fencing.test_a_stale_holder_cannot_ack",
         "Fencing.test_a_stale_holder_cannot_nack",
         "Fencing.test_a_stale_holder_cannot_give_back",
@@ -129,8 +129,8 @@ CONTRACT: dict[str, tuple[str, ...]] = {
         "Lapsing.test_a_name_on_the_roster_does_not_make_a_lease_a_workers",
         "Lapsing.test_each_loan_of_an_owner_speaks_for_itself",
     ),
-    "every lapse is counted and told alike on every store": ("Lapsing",),
-    "whoever cannot run a message alone gives it up after ten losses": (
+    "every lapse is counted and recorded alike on every store": ("Lapsing",),
+    "a worker that cannot run a message alone gives it up after ten losses": (
         "Lapsing.test_one_that_was_lost_ten_times_is_given_up_by_whoever_cannot_run_it_alone",
     ),
     "retire returns everything, releases the claims and bans the nonce": (
@@ -163,7 +163,7 @@ CONTRACT: dict[str, tuple[str, ...]] = {
         "Returning.test_whoever_comes_back_within_the_grace_keeps_its_lease",
         "Retiring.test_retiring_knows_no_grace",
     ),
-    "grace once between two touches, so that rare sweeps return what nobody touches": (
+    "grace once between two touches, so that rare sweeps still return leases that are not renewed": (
         "Grace.test_rare_sweeps_return_what_nobody_touches",
         "Grace.test_rare_sweeps_bring_a_message_to_the_dead_letters",
         "Grace.test_new_leases_never_keep_an_old_one_from_being_returned",
@@ -206,7 +206,7 @@ CONTRACT: dict[str, tuple[str, ...]] = {
         "DeadLetters.test_a_redrive_keeps_the_history",
         "DeadLetters.test_a_history_keeps_the_latest_endings_oldest_first",
     ),
-    "cancel takes a message back in one step, whoever holds it": (
+    "cancel takes a message back in one step, also from its holder": (
         "Cancelling.test_a_held_message_is_taken_from_its_holder",
         "Cancelling.test_each_is_answered_in_order_with_the_state_in_which_it_was_met",
         "Cancelling.test_of_a_cancel_and_an_ack_at_once_one_wins",
@@ -214,7 +214,7 @@ CONTRACT: dict[str, tuple[str, ...]] = {
         "Cancelling.test_what_was_cancelled_is_never_revived",
         "Crashing.test_stopped_in_the_middle_of_a_cancellation",
     ),
-    "whoever held what was cancelled is told, and changes nothing more": (
+    "the holder of a cancelled message learns of it, and changes nothing more": (
         "Cancelling.test_the_holder_is_told_by_its_next_touch",
         "Cancelling.test_whatever_the_holder_says_too_late_changes_nothing",
         "Cancelling.test_the_holder_can_no_longer_write_progress_or_checkpoint",
@@ -224,6 +224,19 @@ CONTRACT: dict[str, tuple[str, ...]] = {
     "done is done: cancel leaves it alone": (
         "Cancelling.test_what_is_finished_dead_or_unknown_is_left_alone",
         "Cancelling.test_what_is_sealed_is_done_though_it_is_still_held",
+    ),
+    "promote makes a delayed message ready at once, and it runs once": (
+        "Promoting.test_a_delayed_message_can_be_leased_at_once",
+        "Promoting.test_a_message_that_waits_for_its_retry_can_be_leased_at_once",
+        "Promoting.test_it_runs_once_though_its_time_comes",
+        "Promoting.test_whoever_waits_is_woken",
+        "Crashing.test_stopped_in_the_middle_of_a_promotion",
+    ),
+    "another caller's touch gives a holder time, and takes nothing from it": (
+        "TouchingElsewhere.test_the_holder_goes_on_beating",
+        "TouchingElsewhere.test_the_holders_next_beat_does_not_shorten_it",
+        "TouchingElsewhere.test_it_never_shortens_what_the_holder_has_renewed_since",
+        "TouchingElsewhere.test_a_lease_that_ended_is_not_revived",
     ),
     "every removal is recorded": (
         "Cancelling.test_the_record_tells_who_held_it_and_when",
@@ -302,7 +315,7 @@ CONTRACT: dict[str, tuple[str, ...]] = {
         "Keys.test_the_same_key_with_another_payload_is_refused",
         "Ledger.test_another_payload_under_a_done_key_is_a_conflict",
     ),
-    "one that waits stands for the next with the same unique": (
+    "while one waits, the next with the same unique is not stored": (
         "Uniqueness.test_while_one_waits_the_next_is_not_stored",
         "Uniqueness.test_it_counts_within_its_queue_and_task",
         "Uniqueness.test_within_one_batch_the_earlier_one_counts",
@@ -310,7 +323,7 @@ CONTRACT: dict[str, tuple[str, ...]] = {
         "Uniqueness.test_of_several_that_wait_the_oldest_stands_for_the_next",
         "Uniqueness.test_hand_offs_go_the_same_way",
     ),
-    "what is held or finished stands for nothing; what comes back does again": (
+    "a held or finished one does not stop the next; one that comes back does again": (
         "Uniqueness.test_once_it_is_held_the_next_is_stored",
         "Uniqueness.test_what_is_finished_does_not_count",
         "Uniqueness.test_one_that_failed_waits_again",
@@ -321,10 +334,26 @@ CONTRACT: dict[str, tuple[str, ...]] = {
         "Uniqueness.test_within_its_window_one_that_waits_stands_for_the_next",
         "Uniqueness.test_outside_its_window_it_does_not",
     ),
-    "one that expires earlier stands for nothing that lasts longer": (
+    "one that expires earlier does not stop one that lasts longer": (
         "Uniqueness.test_one_that_expires_before_the_next_would_does_not_stand_for_it",
         "Uniqueness.test_one_that_lasts_at_least_as_long_stands_for_the_next",
         "Uniqueness.test_within_one_batch_what_expires_earlier_stands_for_nothing_that_lasts",
+    ),
+    "a new message is refused while so many wait in its queue; nothing that was accepted is": (
+        "Quotas.test_a_message_is_refused_while_so_many_wait",
+        "Quotas.test_of_a_batch_the_first_are_stored",
+        "Quotas.test_a_repeat_is_a_duplicate_also_in_a_full_queue",
+        "Quotas.test_a_lease_makes_room_and_a_return_takes_it",
+        "Quotas.test_dead_letters_do_not_wait_and_a_redrive_is_not_refused",
+        "Quotas.test_a_hand_off_is_not_refused_and_counts",
+        "Quotas.test_senders_at_once_do_not_pass_the_limit",
+    ),
+    "what is kept of a queue's ended messages can be erased, and of nothing else": (
+        "Erasing.test_what_has_ended_is_gone_with_its_result",
+        "Erasing.test_what_has_not_ended_stays",
+        "Erasing.test_the_key_of_what_was_erased_is_free",
+        "Erasing.test_the_ending_that_waits_to_be_announced_stays",
+        "Erasing.test_events_of_the_queue_are_blanked_and_keep_their_places",
     ),
     "size, then id, then key, then unique": (
         "Uniqueness.test_what_is_refused_or_known_by_its_id_is_told_so_first",
@@ -408,16 +437,19 @@ CONTRACT: dict[str, tuple[str, ...]] = {
         "Paging.test_cancelled_messages_come_in_the_stated_order",
         "Paging.test_states_come_in_the_order_of_the_query",
     ),
-    "a page is bounded in messages and in rows, and says how far it looked": (
+    "a page is bounded in messages, rows and time, and says how far it looked": (
         "Paging.test_a_page_reads_no_more_rows_than_allowed",
+        "Paging.test_a_page_ends_when_its_time_is_over",
         "Paging.test_the_rows_of_several_states_and_queues_are_bounded_together",
         "Paging.test_a_page_says_how_far_it_looked",
+        "Paging.test_how_far_it_looked_is_also_said_of_what_does_not_match",
+        "Paging.test_a_page_that_knows_of_another_match_is_not_the_last",
     ),
     "a cursor that is not of this store and query is refused": (
         "Paging.test_what_is_not_a_cursor_is_refused",
         "Paging.test_a_cursor_of_another_query_is_refused",
     ),
-    "what stays put while others page is missed by nobody": (
+    "paging misses no message that stays in its place": (
         "Paging.test_nothing_that_stays_is_missed_while_ready_messages_move",
         "Paging.test_nothing_that_stays_is_missed_while_leases_end",
         "Paging.test_nothing_that_stays_is_missed_while_dead_letters_go",
@@ -444,7 +476,7 @@ CONTRACT: dict[str, tuple[str, ...]] = {
         "Patterns.test_queues_that_are_empty_hide_nothing",
     ),
     "a queue is forgotten only if nothing is in it, and nothing is lost by that": ("Queues",),
-    "whoever moves messages tells their queues": (
+    "every answer that moves messages names their queues": (
         "Queues.test_a_sweep_names_the_queue_of_what_it_moved",
         "Queues.test_a_retirement_names_the_queue_of_what_it_moved",
     ),
@@ -452,7 +484,7 @@ CONTRACT: dict[str, tuple[str, ...]] = {
     "a tally that is stored twice is one, and each step is kept for its time": ("Tallies",),
     "acts are kept for 400 days, whatever becomes of the events": ("Acts",),
     "a post stands until it is withdrawn or its time is over, whatever else is said on the board": ("Posts",),
-    "a document is changed only by whoever knows its latest version, of many at once by one": (
+    "a document is changed only by a writer that knows its latest version, of many at once by one": (
         "KeyValues.test_of_many_writers_at_once_one_wins_each_version",
         "KeyValues.test_a_stale_version_changes_nothing",
         "KeyValues.test_one_that_is_made_anew_is_not_the_old_one",
@@ -464,5 +496,52 @@ CONTRACT: dict[str, tuple[str, ...]] = {
     "what a store cannot keep is refused before anything is stored": (
         "KeyValues.test_what_cannot_be_kept_is_refused_before_anything_is_stored",
         "Posts.test_what_cannot_be_posted_is_refused",
+    ),
+    "a message that asked leaves an announcement in the step in which it ends, once a generation": ("Announcing",),
+    "an announcement stays until it is announced, with the result that it needs": (
+        "Announcing.test_an_announcement_stays_until_it_is_announced",
+        "Announcing.test_retention_removes_neither_an_announcement_nor_its_large_result",
+        "Announcing.test_a_queue_with_announcements_may_be_forgotten",
+    ),
+    "of a limited queue no more runs than its limit says, counted from the leases that there are": (
+        "Limits.test_no_more_run_than_the_limit_says",
+        "Limits.test_the_limit_counts_over_several_calls",
+        "Limits.test_the_limit_counts_over_all_owners",
+        "Limits.test_the_limit_counts_over_all_processes",
+        "Limits.test_leases_from_before_the_limit_are_counted",
+        "Limits.test_lowering_a_limit_revokes_nothing",
+        "Limits.test_raising_a_limit_counts_at_once",
+        "Limits.test_each_end_of_a_lease_makes_room",
+        "Limits.test_a_lapse_makes_room",
+        "Limits.test_a_cancel_makes_room",
+    ),
+    "of a limited queue no more starts in a second than its limit says; a retry counts, a give-back does not": (
+        "Limits.test_a_rate_lends_its_burst_and_then_one_token_after_the_other",
+        "Limits.test_a_rate_below_one_a_second_lends_one_at_a_time",
+        "Limits.test_tokens_do_not_pile_up",
+        "Limits.test_a_rate_counts_over_all_processes",
+        "Limits.test_a_retry_takes_a_token",
+        "Limits.test_a_give_back_returns_its_token",
+        "Limits.test_a_stale_give_back_returns_no_token",
+        "Limits.test_what_is_not_leased_takes_no_token",
+        "Limits.test_both_limits_are_kept",
+    ),
+    "a queue behind its limit holds up no other, and starves none": (
+        "Limits.test_a_queue_behind_its_limit_holds_up_no_other",
+        "Limits.test_a_pattern_serves_limited_queues_and_others",
+        "Limits.test_an_excluded_queue_stays_excluded",
+        "Limits.test_a_limit_of_a_queue_that_is_not_served_lends_nothing_from_it",
+        "Limits.test_a_busy_queue_does_not_starve_a_limited_one",
+        "Limits.test_a_limited_queue_does_not_starve_another",
+    ),
+    "a queue behind its limit wakes nobody; a token or the end of a lease does": (
+        "Limits.test_a_queue_behind_its_running_limit_wakes_nobody",
+        "Limits.test_a_wait_ends_when_the_next_token_is_there",
+        "Limits.test_what_a_wait_ends_for_can_be_leased",
+        "Limits.test_a_wait_for_an_open_limit_takes_no_time",
+        "Limits.test_a_queue_behind_its_limit_hides_no_other",
+        "Limits.test_a_pattern_waits_for_limits_too",
+        "Limits.test_the_end_of_a_lease_wakes_those_who_wait",
+        "Limits.test_the_end_of_a_lease_elsewhere_wakes_those_who_wait",
     ),
 }

@@ -33,7 +33,7 @@ class Failure(msgspec.Struct, frozen=True):
     traceback: str
 
     def __str__(self) -> str:
-        """One line for people."""
+        """Describe the result in one line for people."""
         return f"{self.suite}.{self.test}: {self.error}"
 
 
@@ -45,7 +45,7 @@ def list_tests(suite: Suite) -> list[str]:
 def run_suites(
     suites: Suite | Iterable[Suite], factory: Callable[[], Harness], *, stop_at_first: bool = False
 ) -> list[Failure]:
-    """Run every test and tell which failed. What does not apply to this broker counts as kept."""
+    """Run every test and return which failed. A test that does not apply to this broker counts as passed."""
     failures: list[Failure] = []
     for suite in [suites] if isinstance(suites, type) else suites:
         for failure in _run(suite, factory):

@@ -1,4 +1,4 @@
-"""Boards that say other things than they were told."""
+"""Boards that answer something else than was stored."""
 
 import asyncio
 
@@ -14,7 +14,7 @@ class SecondPauseWins(HonestBoard):
     caught_by = ("Board",)
 
     async def pause(self, pause: Pause) -> bool:
-        """The last word counts."""
+        """Replace the pause that stands."""
         was_paused = await self.inner.resume(pause.queue)
         await self.inner.pause(pause)
         return not was_paused
@@ -26,7 +26,7 @@ class EveryPauseIsNew(HonestBoard):
     caught_by = ("Board",)
 
     async def pause(self, pause: Pause) -> bool:
-        """It was you."""
+        """Answer that the pause is new."""
         await self.inner.pause(pause)
         return True
 
@@ -37,7 +37,7 @@ class ResumesEverything(HonestBoard):
     caught_by = ("Board",)
 
     async def resume(self, queue: str) -> bool:
-        """All of them."""
+        """Resume all queues."""
         was_paused = await self.inner.resume(queue)
         for pause in (await self.inner.read()).paused if was_paused else ():
             await self.inner.resume(pause.queue)
@@ -50,7 +50,7 @@ class TellsPausesInAnyOrder(HonestBoard):
     caught_by = ("Board",)
 
     async def read(self) -> Notices:
-        """Backwards."""
+        """Return the pauses in reverse."""
         notices = await self.inner.read()
         return msgspec.structs.replace(notices, paused=notices.paused[::-1])
 
@@ -61,7 +61,7 @@ class CountsNoCancels(HonestBoard):
     caught_by = ("Board",)
 
     async def read(self) -> Notices:
-        """None."""
+        """Report no cancels."""
         return msgspec.structs.replace(await self.inner.read(), cancels=0)
 
 
@@ -71,7 +71,7 @@ class NamesNoCancels(HonestBoard):
     caught_by = ("Board",)
 
     async def read(self) -> Notices:
-        """The count alone."""
+        """Report the count without the ids."""
         return msgspec.structs.replace(await self.inner.read(), cancelled=())
 
 
@@ -81,7 +81,7 @@ class TicksGoBackwards(HonestBoard):
     caught_by = ("Board",)
 
     async def tick(self, tick: Tick) -> bool:
-        """Whatever comes last."""
+        """Replace the known tick, even by an older one."""
         known = {one.schedule: one.at for one in await self.inner.ticks()}
         if tick.at < known.get(tick.schedule, tick.at):
             await self.inner.forget(tick.schedule)
@@ -94,7 +94,7 @@ class TicksTwice(HonestBoard):
     caught_by = ("Board",)
 
     async def tick(self, tick: Tick) -> bool:
-        """You too."""
+        """Answer that this very tick is new, to each caller."""
         if await self.inner.tick(tick):
             return True
         return any((one.schedule, one.at) == (tick.schedule, tick.at) for one in await self.inner.ticks())
@@ -106,7 +106,7 @@ class LooksThenTicks(HonestBoard):
     caught_by = ("Board",)
 
     async def tick(self, tick: Tick) -> bool:
-        """In two steps."""
+        """Compare and store in two steps."""
         known = {one.schedule: one.at for one in await self.inner.ticks()}
         await asyncio.sleep(0)
         await self.inner.tick(tick)
@@ -119,7 +119,7 @@ class TickCorrectsTheSpec(HonestBoard):
     caught_by = ("Board",)
 
     async def tick(self, tick: Tick) -> bool:
-        """The latest spec."""
+        """Store the latest spec even if the tick is known."""
         if await self.inner.tick(tick):
             return True
         for known in await self.inner.ticks():
@@ -135,5 +135,5 @@ class ForgetsNoSchedule(HonestBoard):
     caught_by = ("Board",)
 
     async def forget(self, schedule: str) -> bool:
-        """Only say so."""
+        """Answer whether the schedule is known, and keep it."""
         return schedule in {one.schedule for one in await self.inner.ticks()}

@@ -18,15 +18,15 @@ from tenure.testing.virtual import VirtualClock
 
 
 class _RememberingCancels(HonestBroker):
-    """Not a fault yet: knows which held messages were cancelled."""
+    """Base of faults: knows which held messages were cancelled."""
 
     def __init__(self, inner: Broker, clock: VirtualClock) -> None:
-        """Nothing was cancelled yet."""
+        """Begin with an empty set of cancelled ids."""
         super().__init__(inner, clock)
         self.cancelled: set[str] = set()
 
     async def cancel(self, ids: Sequence[str], queue: str | None = None) -> list[MessageState | None]:
-        """Remember which."""
+        """Cancel, and remember which held messages were cancelled."""
         answers = await self.inner.cancel(ids, queue)
         self.cancelled |= {id for id, met in zip(ids, answers, strict=True) if met == MessageState.LEASED}
         return answers
@@ -38,7 +38,7 @@ class CancelSparesTheHeld(Remembering):
     caught_by = ("Cancelling",)
 
     async def cancel(self, ids: Sequence[str], queue: str | None = None) -> list[MessageState | None]:
-        """Only what waits."""
+        """Cancel only messages that no worker holds."""
         return [await self._cancel(id, queue) for id in ids]
 
     async def _cancel(self, id: str, queue: str | None) -> MessageState | None:
@@ -54,7 +54,7 @@ class AcksWhatWasCancelled(_RememberingCancels):
     caught_by = ("Cancelling",)
 
     async def ack(self, batch: Sequence[Ack]) -> list[Settlement]:
-        """Thank you."""
+        """Answer a late ack with success."""
         settlements = await self.inner.ack(batch)
         pairs = zip(batch, settlements, strict=True)
         return [Settlement(Outcome.DELETED) if ack.lease.id in self.cancelled else one for ack, one in pairs]
@@ -66,7 +66,7 @@ class TouchesWhatWasCancelled(_RememberingCancels):
     caught_by = ("Cancelling",)
 
     async def touch(self, leases: Sequence[Lease]) -> list[Lease]:
-        """Go on."""
+        """Answer that a cancelled lease is still held."""
         touched = await self.inner.touch(leases)
         return [
             msgspec.structs.replace(one, state=LeaseState.HELD) if one.id in self.cancelled else one for one in touched
@@ -102,7 +102,7 @@ class CancelKeepsTheKey(HonestBroker):
         self.taken: dict[str | None, str] = {}
 
     async def send(self, batch: Sequence[Outgoing]) -> list[Sent]:
-        """Take the cancelled one for the new one."""
+        """Treat a message with a cancelled key as a duplicate."""
         self.sent |= {one.message.id: one.message for one in batch}
         answers = []
         for outgoing in batch:
@@ -111,7 +111,7 @@ class CancelKeepsTheKey(HonestBroker):
         return answers
 
     async def cancel(self, ids: Sequence[str], queue: str | None = None) -> list[MessageState | None]:
-        """Remember the key."""
+        """Cancel, and remember the keys."""
         answers = await self.inner.cancel(ids, queue)
         met = [self.sent[id] for id, state in zip(ids, answers, strict=True) if state is not None]
         self.taken |= {message.key: message.id for message in met if message.key is not None}
@@ -124,7 +124,7 @@ class CancelsTheDead(HonestBroker):
     caught_by = ("Cancelling",)
 
     async def cancel(self, ids: Sequence[str], queue: str | None = None) -> list[MessageState | None]:
-        """All of them."""
+        """Cancel, and delete dead letters too."""
         answers = await self.inner.cancel(ids, queue)
         dead = set(await self.inner.delete(ids, queue))
         return [MessageState.DEAD if id in dead else met for id, met in zip(ids, answers, strict=True)]
@@ -136,7 +136,7 @@ class CancelAnswersById(HonestBroker):
     caught_by = ("Cancelling",)
 
     async def cancel(self, ids: Sequence[str], queue: str | None = None) -> list[MessageState | None]:
-        """From one table."""
+        """Answer from one table by id."""
         unique = list(dict.fromkeys(ids))
         met = dict(zip(unique, await self.inner.cancel(unique, queue), strict=True))
         return [met[id] for id in ids]
@@ -148,7 +148,7 @@ class CancelLooksFirst(Remembering):
     caught_by = ("Cancelling",)
 
     async def cancel(self, ids: Sequence[str], queue: str | None = None) -> list[MessageState | None]:
-        """Look, then act."""
+        """Look at the state first, then cancel, and answer with the look."""
         seen = {id for id in ids if id in self.latest and await self._is_held(self.latest[id])}
         answers = await self.inner.cancel(ids, queue)
         first = dict(zip(reversed(ids), range(len(ids) - 1, -1, -1), strict=True))
@@ -162,7 +162,7 @@ class CancelLooksFirst(Remembering):
 
 
 class _KnowingRecords(HonestLedger):
-    """Not a fault yet: can tell which messages were cancelled."""
+    """Base of faults: can tell which messages were cancelled."""
 
     def __init__(self, inner: State, clock: VirtualClock) -> None:
         """Look into the records, too."""
@@ -181,7 +181,7 @@ class RenewsWhatWasCancelled(_KnowingRecords):
     caught_by = ("Cancelling",)
 
     async def renew(self, tokens: Sequence[Token]) -> list[bool]:
-        """Go on."""
+        """Answer that the claim of a cancelled message goes on."""
         pairs = zip(tokens, await self.inner.renew(tokens), strict=True)
         return [ok or await self.was_cancelled(token) for token, ok in pairs]
 
@@ -192,7 +192,7 @@ class ReleasesWhatWasCancelled(_KnowingRecords):
     caught_by = ("Cancelling",)
 
     async def release(self, tokens: Sequence[Token]) -> list[bool]:
-        """It is free, after all."""
+        """Answer that the release of a cancelled message worked."""
         pairs = zip(tokens, await self.inner.release(tokens), strict=True)
         return [ok or await self.was_cancelled(token) for token, ok in pairs]
 
@@ -203,7 +203,7 @@ class SealsWhatWasCancelled(_KnowingRecords):
     caught_by = ("Cancelling",)
 
     async def seal(self, batch: Sequence[Seal]) -> list[bool]:
-        """Thank you."""
+        """Answer that the seal of a cancelled message worked."""
         pairs = zip(batch, await self.inner.seal(batch), strict=True)
         return [ok or await self.was_cancelled(one.token) for one, ok in pairs]
 
@@ -214,7 +214,7 @@ class ForgetsWhoHeldIt(HonestRecords):
     caught_by = ("Cancelling",)
 
     async def get(self, id: str, queue: str | None = None) -> Record | None:
-        """Nobody's."""
+        """Return the record without the holder of a cancelled message."""
         record = await self.inner.get(id, queue)
         if record is None or record.state != MessageState.CANCELLED:
             return record
@@ -228,7 +228,7 @@ class RemovesWithoutATrace(HonestRecords):
     caught_by = ("DeadLetters",)
 
     async def get(self, id: str, queue: str | None = None) -> Record | None:
-        """As if nobody had done it."""
+        """Return the record without its deletes."""
         record = await self.inner.get(id, queue)
         if record is None:
             return None

@@ -18,7 +18,7 @@ class FirstIsAlwaysOne(HonestJournal):
     caught_by = ("Following",)
 
     async def first(self) -> int:
-        """The first that ever was."""
+        """Return the place of the first event ever."""
         return min(1, await self.inner.last())
 
 
@@ -28,7 +28,7 @@ class FirstIsWhatComesNext(HonestJournal):
     caught_by = ("Following",)
 
     async def first(self) -> int:
-        """It will be."""
+        """Return the next place if there is no event."""
         return await self.inner.first() or await self.inner.last() + 1
 
 
@@ -38,7 +38,7 @@ class ReadersNeverWake(HonestJournal):
     caught_by = ("Following",)
 
     async def wait(self, after: int, seconds: float) -> None:
-        """Whatever is told meanwhile."""
+        """Sleep through everything that is reported meanwhile."""
         if await self.inner.last() <= after:
             await asyncio.sleep(seconds)
 
@@ -49,7 +49,7 @@ class ReadersNeverSleep(HonestJournal):
     caught_by = ("Following",)
 
     async def wait(self, after: int, seconds: float) -> None:
-        """No."""
+        """Return at once."""
         await self.inner.wait(after, min(seconds, 0.01))
 
 
@@ -59,7 +59,7 @@ class ReadersMissWhatIsThere(HonestJournal):
     caught_by = ("Following",)
 
     async def wait(self, after: int, seconds: float) -> None:
-        """From now on."""
+        """Wait only for later events."""
         del after
         await self.inner.wait(await self.inner.last(), seconds)
 
@@ -70,16 +70,16 @@ class AddsTallies(HonestJournal):
     caught_by = ("Tallies",)
 
     def __init__(self, inner: State, clock: VirtualClock) -> None:
-        """Nothing was stored yet."""
+        """Begin with an empty list of rows."""
         super().__init__(inner, clock)
         self.rows: list[Tally] = []
 
     async def tally(self, batch: Sequence[Tally]) -> None:
-        """Each."""
+        """Add every row, also one that is known."""
         self.rows += batch
 
     async def tallies(self, step: int, since: float, until: float) -> list[Tally]:
-        """All of them."""
+        """Return all rows that were added."""
         found = [row for row in self.rows if row.step == step and since <= row.bucket < until]
         return sorted(found, key=lambda row: (row.bucket, row.nonce, row.number))
 
@@ -90,7 +90,7 @@ class KeepsTheFirstTally(HonestJournal):
     caught_by = ("Tallies",)
 
     async def tally(self, batch: Sequence[Tally]) -> None:
-        """Only what is new."""
+        """Store only rows that are new."""
         for row in batch:
             there = await self.inner.tallies(row.step, row.bucket, row.bucket + 1)
             if (row.nonce, row.number) not in {(one.nonce, one.number) for one in there}:
@@ -103,7 +103,7 @@ class TalliesOfOneProcess(HonestJournal):
     caught_by = ("Tallies",)
 
     async def tally(self, batch: Sequence[Tally]) -> None:
-        """Whatever its number."""
+        """Store every row under number 1."""
         await self.inner.tally([msgspec.structs.replace(row, number=1) for row in batch])
 
 
@@ -113,7 +113,7 @@ class TalliesInAnyOrder(HonestJournal):
     caught_by = ("Tallies",)
 
     async def tallies(self, step: int, since: float, until: float) -> list[Tally]:
-        """The other way round."""
+        """Return the rows in reverse."""
         return (await self.inner.tallies(step, since, until))[::-1]
 
 
@@ -123,7 +123,7 @@ class TalliesSortNumbersAsText(HonestJournal):
     caught_by = ("Tallies",)
 
     async def tallies(self, step: int, since: float, until: float) -> list[Tally]:
-        """As text."""
+        """Sort the numbers as text."""
         rows = await self.inner.tallies(step, since, until)
         return sorted(rows, key=lambda row: (row.bucket, row.nonce, str(row.number)))
 
@@ -134,7 +134,7 @@ class TalliesIncludeTheEnd(HonestJournal):
     caught_by = ("Tallies",)
 
     async def tallies(self, step: int, since: float, until: float) -> list[Tally]:
-        """A little longer."""
+        """Read one second more."""
         return await self.inner.tallies(step, since, until + 1)
 
 
@@ -144,7 +144,7 @@ class MixesSteps(HonestJournal):
     caught_by = ("Tallies",)
 
     async def tallies(self, step: int, since: float, until: float) -> list[Tally]:
-        """Whatever is there."""
+        """Return the rows of every step."""
         rows = [row for one in (TEN_SECONDS, 60, HOUR) for row in await self.inner.tallies(one, since, until)]
         return [row for row in rows if row.step >= step]
 
@@ -155,7 +155,7 @@ class ReadsOnePageOfTallies(HonestJournal):
     caught_by = ("Tallies",)
 
     async def tallies(self, step: int, since: float, until: float) -> list[Tally]:
-        """A hundred."""
+        """Return only the first hundred rows."""
         return (await self.inner.tallies(step, since, until))[:100]
 
 
@@ -165,7 +165,7 @@ class TalliesAreKeptForEver(HonestJournal):
     caught_by = ("Tallies",)
 
     async def prune(self, older_than_seconds: float) -> int:
-        """And puts the rows back."""
+        """Prune, then put the rows back."""
         wall = self.clock.wall()
         kept = [row for step in (TEN_SECONDS, 60, HOUR) for row in await self.inner.tallies(step, 0.0, wall)]
         gone = await self.inner.prune(older_than_seconds)
@@ -179,7 +179,7 @@ class TalliesAreKeptAsEvents(TalliesAreKeptForEver):
     caught_by = ("Tallies",)
 
     async def prune(self, older_than_seconds: float) -> int:
-        """By one age."""
+        """Prune rows of short steps by the age of events."""
         wall = self.clock.wall()
         old = wall - older_than_seconds
         kept = [row for step in (TEN_SECONDS, 60, HOUR) for row in await self.inner.tallies(step, old, wall)]
@@ -194,7 +194,7 @@ class PruneCountsTallies(HonestJournal):
     caught_by = ("Tallies",)
 
     async def prune(self, older_than_seconds: float) -> int:
-        """Together."""
+        """Return the sum of pruned events and rows."""
         before = len(await self.inner.tallies(TEN_SECONDS, 0.0, self.clock.wall()))
         gone = await self.inner.prune(older_than_seconds)
         return gone + before - len(await self.inner.tallies(TEN_SECONDS, 0.0, self.clock.wall()))
@@ -211,7 +211,7 @@ class EventsTakeActsAlong(HonestJournal):
         self.log = inner.acts
 
     async def prune(self, older_than_seconds: float) -> int:
-        """Both."""
+        """Prune the journal and the audit log."""
         await self.log.prune(older_than_seconds)
         return await self.inner.prune(older_than_seconds)
 
@@ -222,7 +222,7 @@ class OldestActFirst(HonestActLog):
     caught_by = ("Acts",)
 
     async def read(self, before: int = 0, limit: int = 100) -> list[StoredAct]:
-        """The other way round."""
+        """Return the acts in reverse."""
         return (await self.inner.read(before, limit))[::-1]
 
 
@@ -232,7 +232,7 @@ class ReadsTheSameActsAgain(HonestActLog):
     caught_by = ("Acts",)
 
     async def read(self, before: int = 0, limit: int = 100) -> list[StoredAct]:
-        """One too early."""
+        """Read from one act too early."""
         page = await self.inner.read(before and before + 1, limit)
         return page if len(page) > 1 or not before else []
 
@@ -243,7 +243,7 @@ class ActsLoseTheirDetails(HonestActLog):
     caught_by = ("Acts",)
 
     async def record(self, acts: Sequence[Act]) -> None:
-        """Shortened."""
+        """Record the acts without source and data."""
         await self.inner.record([msgspec.structs.replace(act, source="", data={}) for act in acts])
 
 
@@ -253,7 +253,7 @@ class ActsOfOneCallAreOne(HonestActLog):
     caught_by = ("Acts",)
 
     async def record(self, acts: Sequence[Act]) -> None:
-        """That will do."""
+        """Record only the last act."""
         await self.inner.record(acts[-1:])
 
 
@@ -263,7 +263,7 @@ class ActsAreForgottenEarly(HonestActLog):
     caught_by = ("Acts",)
 
     async def prune(self, older_than_seconds: float) -> int:
-        """365 days."""
+        """Prune acts older than 365 days."""
         return await self.inner.prune(min(older_than_seconds, 365 * 86_400.0))
 
 
@@ -273,7 +273,7 @@ class ActsAreKeptForEver(HonestActLog):
     caught_by = ("Acts",)
 
     async def prune(self, older_than_seconds: float) -> int:
-        """Never."""
+        """Prune nothing."""
         del older_than_seconds
         return 0
 
@@ -284,7 +284,7 @@ class ActPlacesBeginAnew(HonestActLog):
     caught_by = ("Acts",)
 
     async def read(self, before: int = 0, limit: int = 100) -> list[StoredAct]:
-        """From one."""
+        """Number the acts from one."""
         kept = (await self.inner.read(0, 10**6))[::-1]
         numbered = [StoredAct(number, stored.act) for number, stored in enumerate(kept, 1)]
         return [stored for stored in numbered[::-1] if not before or stored.seq < before][:limit]

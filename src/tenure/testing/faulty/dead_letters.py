@@ -1,4 +1,4 @@
-"""Brokers that are wrong about dead letters, or about what lies in them."""
+"""Brokers that are wrong about dead letters, or about their contents."""
 
 from collections.abc import Sequence
 
@@ -20,7 +20,7 @@ class ForgetsWhatDeadLettersCount(HonestBroker):
     caught_by = ("DeadLetters",)
 
     async def dead_letter(self, batch: Sequence[DeadLetter]) -> list[Settlement]:
-        """Uncounted."""
+        """Put aside without counting the attempt."""
         return await self.inner.dead_letter([msgspec.structs.replace(one, counted=False) for one in batch])
 
 
@@ -30,7 +30,7 @@ class DeadLettersLoseTheirBytes(HonestBroker):
     caught_by = ("DeadLetters",)
 
     async def browse(self, query: Query) -> Page:
-        """Shortened."""
+        """Return the envelopes shortened."""
         page = await self.inner.browse(query)
         shown = [
             msgspec.structs.replace(one, envelope=one.envelope[:40]) if one.state is MessageState.DEAD else one
@@ -45,16 +45,16 @@ class RedriveKeepsTheGeneration(HonestBroker):
     caught_by = ("DeadLetters",)
 
     async def lease(self, request: LeaseRequest) -> list[Lease]:
-        """The same generation for ever."""
+        """Lend every message with generation 0 once it was redriven."""
         return [self._first(lease) for lease in await self.inner.lease(request)]
 
     def __init__(self, inner: Broker, clock: VirtualClock) -> None:
-        """Nothing was redriven yet."""
+        """Begin with an empty set of redriven ids."""
         super().__init__(inner, clock)
         self.redriven: set[str] = set()
 
     async def redrive(self, ids: Sequence[str], queue: str | None = None) -> list[str]:
-        """Remember which."""
+        """Redrive, and remember which messages."""
         moved = await self.inner.redrive(ids, queue)
         self.redriven |= set(moved)
         return moved
@@ -72,17 +72,17 @@ class RedriveKeepsTheCounters(HonestBroker):
     caught_by = ("DeadLetters",)
 
     def __init__(self, inner: Broker, clock: VirtualClock) -> None:
-        """Nothing died yet."""
+        """Begin without counters of dead letters."""
         super().__init__(inner, clock)
         self.died: dict[str, Counters] = {}
 
     async def dead_letter(self, batch: Sequence[DeadLetter]) -> list[Settlement]:
-        """Remember what it had."""
+        """Put aside, and remember the counters."""
         self.died |= {one.lease.id: one.lease.counters for one in batch}
         return await self.inner.dead_letter(batch)
 
     async def lease(self, request: LeaseRequest) -> list[Lease]:
-        """And add it."""
+        """Lend with the old counters added."""
         return [
             msgspec.structs.replace(one, counters=_sum(one.counters, self.died.get(one.id, Counters())))
             for one in await self.inner.lease(request)
@@ -95,7 +95,7 @@ class RedrivesAnything(Remembering):
     caught_by = ("DeadLetters",)
 
     async def redrive(self, ids: Sequence[str], queue: str | None = None) -> list[str]:
-        """Whatever state it is in."""
+        """Take messages from their holders, then redrive them."""
         held = [self.latest[id] for id in ids if id in self.latest]
         await self.inner.give_back([GiveBack(lease) for lease in held])
         return await self.inner.redrive(ids, queue)
@@ -107,7 +107,7 @@ class DeletesWhatIsHeld(Remembering):
     caught_by = ("DeadLetters",)
 
     async def delete(self, ids: Sequence[str], queue: str | None = None) -> list[str]:
-        """Whoever holds it."""
+        """Take messages from their holders, then delete them."""
         held = [self.latest[id] for id in ids if id in self.latest]
         await self.inner.give_back([GiveBack(lease) for lease in held])
         return await self.inner.delete(ids, queue)
@@ -119,19 +119,19 @@ class BrowsingIsADelivery(HonestBroker):
     caught_by = ("Browsing",)
 
     def __init__(self, inner: Broker, clock: VirtualClock) -> None:
-        """Nothing was looked at yet."""
+        """Begin without looks counted."""
         super().__init__(inner, clock)
         self.looks: dict[str, int] = {}
 
     async def browse(self, query: Query) -> Page:
-        """Count."""
+        """Browse, and count a look at each message."""
         page = await self.inner.browse(query)
         for one in page.messages:
             self.looks[one.id] = self.looks.get(one.id, 0) + 1
         return page
 
     async def lease(self, request: LeaseRequest) -> list[Lease]:
-        """And tell."""
+        """Lend with the looks added as deliveries."""
         return [
             msgspec.structs.replace(one, counters=_sum(one.counters, Counters(self.looks.get(one.id, 0))))
             for one in await self.inner.lease(request)
@@ -144,12 +144,12 @@ class PagesOverlap(HonestBroker):
     caught_by = ("Browsing",)
 
     def __init__(self, inner: Broker, clock: VirtualClock) -> None:
-        """No page was shown yet."""
+        """Begin without a last message of any page."""
         super().__init__(inner, clock)
         self.last: dict[str, Browsed] = {}
 
     async def browse(self, query: Query) -> Page:
-        """One too early."""
+        """Begin the page with the last message of the page before."""
         page = await self.inner.browse(query)
         again = self.last.get(query.cursor)
         if page.cursor is not None and page.messages:
@@ -164,7 +164,7 @@ class DepthGuesses(HonestBroker):
     caught_by = ("Browsing",)
 
     async def depth(self, queues: Sequence[str] | None = None) -> list[Depth]:
-        """As an approximate count does."""
+        """Add the leased messages to the ready ones."""
         return [
             msgspec.structs.replace(one, ready=(one.ready or 0) + (one.leased or 0), leased=0)
             for one in await self.inner.depth(queues)
@@ -177,7 +177,7 @@ class CountsLeasesOfAllQueues(HonestBroker):
     caught_by = ("Browsing",)
 
     async def depth(self, queues: Sequence[str] | None = None) -> list[Depth]:
-        """The same figure for each."""
+        """Report the same number of leases for each queue."""
         depths = await self.inner.depth(queues)
         leased = {one.queue: one.leased or 0 for one in depths}
         return [msgspec.structs.replace(one, leased=sum(leased.values()) if one.leased else 0) for one in depths]

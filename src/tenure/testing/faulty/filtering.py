@@ -13,7 +13,7 @@ from tenure.testing.faulty.honest import HonestBroker
 
 
 class _Ignoring(HonestBroker):
-    """Not a fault yet: leaves one filter out."""
+    """Base of faults: leaves one filter out."""
 
     field: ClassVar[str]
 
@@ -72,7 +72,7 @@ class RangesIncludeTheirEnd(HonestBroker):
     caught_by = ("Filtering",)
 
     async def browse(self, query: Query) -> Page:
-        """A little longer."""
+        """Include the moment at which the range ends."""
         until = None if query.until is None else math.nextafter(query.until, math.inf)
         return await self.inner.browse(msgspec.structs.replace(query, until=until))
 
@@ -83,7 +83,7 @@ class TextIsOfOneCase(HonestBroker):
     caught_by = ("Filtering",)
 
     async def browse(self, query: Query) -> Page:
-        """As it is written."""
+        """Match the text by case."""
         page = await self.inner.browse(query)
         text = (query.text or "").encode()
         kept = tuple(
@@ -100,7 +100,7 @@ class FindsTextAnywhere(HonestBroker):
     caught_by = ("Filtering",)
 
     async def browse(self, query: Query) -> Page:
-        """Key and headers too."""
+        """Search keys and headers for the text too."""
         if query.text is None:
             return await self.inner.browse(query)
         await self.inner.browse(msgspec.structs.replace(query, limit=1, look_at=1))
@@ -116,7 +116,7 @@ class TextIsNotInTheReason(HonestBroker):
     caught_by = ("Filtering",)
 
     async def browse(self, query: Query) -> Page:
-        """Not why it failed."""
+        """Do not search the reason of a failure for the text."""
         page = await self.inner.browse(query)
         if query.text is None:
             return page
@@ -135,7 +135,7 @@ class FiltersTheEndedByTheirSending(HonestBroker):
     caught_by = ("Filtering",)
 
     async def browse(self, query: Query) -> Page:
-        """By the wrong time."""
+        """Compare the time of sending for messages that ended."""
         if not ENDED.issuperset(query.states):
             return await self.inner.browse(query)
         page = await self.inner.browse(msgspec.structs.replace(query, since=None, until=None))
@@ -150,7 +150,7 @@ class FiltersWhatAPageShows(HonestBroker):
     caught_by = ("Filtering",)
 
     async def browse(self, query: Query) -> Page:
-        """As many rows as messages are wanted."""
+        """Look at as many rows as messages are wanted."""
         return await self.inner.browse(msgspec.structs.replace(query, look_at=min(query.limit, query.look_at)))
 
 
@@ -160,7 +160,7 @@ class FindsNothingWhereItCannotLook(HonestBroker):
     caught_by = ("Filtering",)
 
     async def browse(self, query: Query) -> Page:
-        """Nothing found."""
+        """Answer with an empty page instead of the error."""
         try:
             return await self.inner.browse(query)
         except BadArgument:

@@ -15,18 +15,18 @@ from tenure.testing.virtual import VirtualClock
 
 
 class _Telling(HonestBroker):
-    """Not a fault yet: tells something else about each lease, or about all of them."""
+    """Base of faults: tells something else about each lease, or about all of them."""
 
     def told(self, held: HeldLease) -> HeldLease | None:
-        """What is told of one. None: nothing."""
+        """Return the changed entry of one lease. None: leave the lease out."""
         return held
 
     def told_of_all(self, leases: Leases) -> Leases:
-        """What is told of all."""
+        """Return the changed list of leases."""
         return leases
 
     async def leases(self, queues: Sequence[str] | None = None, *, limit: int = MOST_LEASES) -> Leases:
-        """As told."""
+        """Change each entry, then the list."""
         leases = await self.inner.leases(queues, limit=limit)
         told = tuple(one for held in leases.leases if (one := self.told(held)) is not None)
         return self.told_of_all(msgspec.structs.replace(leases, leases=told))
@@ -38,7 +38,7 @@ class CountsNoBeats(_Telling):
     caught_by = ("HeldLeases",)
 
     def told(self, held: HeldLease) -> HeldLease:
-        """None."""
+        """Report zero beats."""
         return msgspec.structs.replace(held, beats=0)
 
 
@@ -48,20 +48,20 @@ class DoesNotDateBeats(_Telling):
     caught_by = ("HeldLeases",)
 
     def told(self, held: HeldLease) -> HeldLease:
-        """At some time."""
+        """Report the lease's begin as its last beat."""
         return msgspec.structs.replace(held, last_beat_at=held.last_beat_at and held.leased_at)
 
 
 class _Counting(_Telling):
-    """Not a fault yet: counts touches itself."""
+    """Base of faults: counts touches itself."""
 
     def __init__(self, inner: Broker, clock: VirtualClock) -> None:
-        """Nothing was touched yet."""
+        """Begin without counted touches."""
         super().__init__(inner, clock)
         self.beats: Counter[str] = Counter()
 
     def told(self, held: HeldLease) -> HeldLease:
-        """By this count."""
+        """Report this broker's own count of beats."""
         return msgspec.structs.replace(held, beats=self.beats[held.id])
 
 
@@ -71,7 +71,7 @@ class CountsBeatsInVain(_Counting):
     caught_by = ("HeldLeases",)
 
     async def touch(self, leases: Sequence[Lease]) -> list[Lease]:
-        """Every one, until somebody else is the holder and touches."""
+        """Count every touch, even a late one."""
         answers = await self.inner.touch(leases)
         self.beats.update(lease.id for lease in leases)
         return answers
@@ -83,7 +83,7 @@ class BeatsAreOfTheMessage(_Counting):
     caught_by = ("HeldLeases",)
 
     async def touch(self, leases: Sequence[Lease]) -> list[Lease]:
-        """Those that took effect, of whatever lease."""
+        """Count every touch that took effect, of any lease of the message."""
         answers = await self.inner.touch(leases)
         self.beats.update(answer.id for answer in answers if answer.state == "held")
         return answers
@@ -95,7 +95,7 @@ class ForgetsTheWork(HonestBroker):
     caught_by = ("HeldLeases",)
 
     async def touch(self, leases: Sequence[Lease]) -> list[Lease]:
-        """Nothing but time."""
+        """Touch without the size and the prediction."""
         bare = [msgspec.structs.replace(lease, size=None, predicted_seconds=None) for lease in leases]
         answers = await self.inner.touch(bare)
         return [
@@ -110,7 +110,7 @@ class LosesProgressOfLeases(_Telling):
     caught_by = ("HeldLeases",)
 
     def told(self, held: HeldLease) -> HeldLease:
-        """Somewhere."""
+        """Report no progress."""
         return msgspec.structs.replace(held, progress=None)
 
 
@@ -120,7 +120,7 @@ class EveryHolderHasPresence(_Telling):
     caught_by = ("HeldLeases",)
 
     def told(self, held: HeldLease) -> HeldLease:
-        """Sure."""
+        """Report that the holder has presence."""
         return msgspec.structs.replace(held, has_presence=True)
 
 
@@ -130,7 +130,7 @@ class LentJustNow(_Telling):
     caught_by = ("HeldLeases",)
 
     def told(self, held: HeldLease) -> HeldLease:
-        """Now."""
+        """Report the lease as made now."""
         return msgspec.structs.replace(held, leased_at=self.clock.wall())
 
 
@@ -140,14 +140,14 @@ class DeadlineForgetsTouches(_Telling):
     caught_by = ("HeldLeases",)
 
     def told(self, held: HeldLease) -> HeldLease:
-        """As if nobody had touched it."""
+        """Report the deadline without the touches."""
         if held.leased_at is None or not held.beats:
             return held
         left = held.leased_at + held.seconds - self.clock.wall()
         return msgspec.structs.replace(held, deadline_in=left, deadline=self.clock.wall() + left)
 
     def told_of_all(self, leases: Leases) -> Leases:
-        """In that order."""
+        """Sort by that deadline."""
         return msgspec.structs.replace(leases, leases=tuple(sorted(leases.leases, key=lambda held: held.deadline_in)))
 
 
@@ -157,7 +157,7 @@ class HidesOverdueLeases(_Telling):
     caught_by = ("HeldLeases",)
 
     def told(self, held: HeldLease) -> HeldLease | None:
-        """Only what has time left."""
+        """Leave out leases whose deadline has passed."""
         return held if held.deadline_in >= 0.0 else None
 
 
@@ -167,7 +167,7 @@ class ListsLeasesByArrival(_Telling):
     caught_by = ("HeldLeases",)
 
     def told_of_all(self, leases: Leases) -> Leases:
-        """The ids of the harness rise."""
+        """Sort by id, since the ids of the harness rise."""
         return msgspec.structs.replace(leases, leases=tuple(sorted(leases.leases, key=lambda held: held.id)))
 
 
@@ -177,7 +177,7 @@ class CutsInSilence(_Telling):
     caught_by = ("HeldLeases",)
 
     def told_of_all(self, leases: Leases) -> Leases:
-        """That is all."""
+        """Report that the list is complete."""
         return msgspec.structs.replace(leases, is_cut=False)
 
 
@@ -187,7 +187,7 @@ class NextSweepIsDueNow(_Telling):
     caught_by = ("HeldLeases",)
 
     def told_of_all(self, leases: Leases) -> Leases:
-        """Any moment now."""
+        """Report that the next sweep is due now."""
         return msgspec.structs.replace(leases, next_sweep_at=leases.last_sweep_at and leases.now)
 
 
@@ -197,7 +197,7 @@ class NobodyEverSweeps(_Telling):
     caught_by = ("HeldLeases",)
 
     def told_of_all(self, leases: Leases) -> Leases:
-        """Who knows."""
+        """Report no sweep."""
         return msgspec.structs.replace(leases, last_sweep_at=None, next_sweep_at=None)
 
 
@@ -212,7 +212,7 @@ class TimeStandsStill(_Telling):
         self.opened_at = clock.wall()
 
     def told_of_all(self, leases: Leases) -> Leases:
-        """Then."""
+        """Report the time at which the store was opened."""
         return msgspec.structs.replace(leases, now=self.opened_at)
 
 
@@ -222,7 +222,7 @@ class AttemptsAreDeliveries(Remembering, _Telling):
     caught_by = ("HeldLeases",)
 
     def told(self, held: HeldLease) -> HeldLease:
-        """Every delivery."""
+        """Report deliveries as attempts."""
         return msgspec.structs.replace(held, attempt=self.latest[held.id].counters.deliveries)
 
 
@@ -232,7 +232,7 @@ class ListsLeasesOfEveryQueue(HonestBroker):
     caught_by = ("HeldLeases",)
 
     async def leases(self, queues: Sequence[str] | None = None, *, limit: int = MOST_LEASES) -> Leases:
-        """All of them."""
+        """List the leases of every queue."""
         del queues
         return await self.inner.leases(limit=limit)
 
@@ -243,7 +243,7 @@ class ListsLeasesOfNamesOnly(HonestBroker):
     caught_by = ("HeldLeases",)
 
     async def leases(self, queues: Sequence[str] | None = None, *, limit: int = MOST_LEASES) -> Leases:
-        """Names."""
+        """List the leases of named queues only."""
         names = None if queues is None else [queue for queue in queues if not is_pattern(queue)]
         return await self.inner.leases(names, limit=limit)
 
@@ -254,5 +254,5 @@ class NoLimitIsEverything(HonestBroker):
     caught_by = ("HeldLeases",)
 
     async def leases(self, queues: Sequence[str] | None = None, *, limit: int = MOST_LEASES) -> Leases:
-        """Nothing is everything."""
+        """Treat a limit of 0 as none."""
         return await self.inner.leases(queues, limit=limit or MOST_LEASES)

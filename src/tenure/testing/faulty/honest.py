@@ -1,21 +1,24 @@
-"""A broker that passes every word on, unchanged. The faulty ones change one word each.
+"""A broker that passes every call on, unchanged. The faulty ones change one call each.
 
 A faulty broker is a subclass that overrides what it does wrong. What it must remember for that is shared
 with its twins, so that a second connection has the same fault. The same for a state: `honest_state.py`.
 """
 
 import copy
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import ClassVar
 
+from tenure.announcement import READ_LIMIT, Announcement
 from tenure.broker import (
     MOST_LEASES,
     RETIRE_BATCH,
     Broker,
     BrokerTraits,
     Depth,
+    Erased,
     Leases,
     Page,
+    Promoted,
     Query,
     Refused,
     Sent,
@@ -24,6 +27,7 @@ from tenure.broker import (
 )
 from tenure.finding import Finding
 from tenure.lease import Lease, LeaseRequest
+from tenure.limit import NO_LIMITS, Limit
 from tenure.message import MessageState, Outgoing
 from tenure.settlement import Ack, DeadLetter, GiveBack, Nack, Settlement
 from tenure.testing.virtual import VirtualClock
@@ -43,7 +47,7 @@ class HonestBroker:
 
     @property
     def traits(self) -> BrokerTraits:
-        """As `inner` says."""
+        """The traits of `inner`."""
         return self.inner.traits
 
     async def open(self) -> None:
@@ -83,9 +87,15 @@ class HonestBroker:
         """Pass it on."""
         return await self.inner.lease(request)
 
-    async def wait(self, queues: Sequence[str], seconds: float, excluded: Sequence[str] = ()) -> None:
+    async def wait(
+        self,
+        queues: Sequence[str],
+        seconds: float,
+        excluded: Sequence[str] = (),
+        limits: Mapping[str, Limit] = NO_LIMITS,
+    ) -> None:
         """Pass it on."""
-        await self.inner.wait(queues, seconds, excluded)
+        await self.inner.wait(queues, seconds, excluded, limits)
 
     async def touch(self, leases: Sequence[Lease]) -> list[Lease]:
         """Pass it on."""
@@ -119,6 +129,18 @@ class HonestBroker:
         """Pass it on."""
         return await self.inner.cancel(ids, queue)
 
+    async def promote(self, ids: Sequence[str], queue: str | None = None) -> list[Promoted]:
+        """Pass it on."""
+        return await self.inner.promote(ids, queue)
+
+    async def announcements(self, after: str = "", limit: int = READ_LIMIT) -> list[Announcement]:
+        """Pass it on."""
+        return await self.inner.announcements(after, limit)
+
+    async def announced(self, batch: Sequence[Announcement]) -> None:
+        """Pass it on."""
+        await self.inner.announced(batch)
+
     async def sweep(self, request: SweepRequest) -> Swept:
         """Pass it on."""
         return await self.inner.sweep(request)
@@ -150,6 +172,10 @@ class HonestBroker:
     async def forget_queue(self, queue: str) -> bool:
         """Pass it on."""
         return await self.inner.forget_queue(queue)
+
+    async def erase(self, queue: str, after: str = "") -> Erased:
+        """Pass it on."""
+        return await self.inner.erase(queue, after)
 
     async def depth(self, queues: Sequence[str] | None = None) -> list[Depth]:
         """Pass it on."""

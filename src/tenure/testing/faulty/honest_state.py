@@ -1,4 +1,4 @@
-"""The ports of a state, each passing every word on, unchanged; and a state in which one of them is another.
+"""A state whose ports pass every call on, unchanged, and a state in which one port is replaced.
 
 A faulty ledger, or any other port, is a subclass that overrides what it does wrong. The same for a broker: `honest.py`.
 """
@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import ClassVar
 
 from tenure.act import Act, StoredAct
+from tenure.broker import Erased
 from tenure.claim import ClaimAnswer, ClaimRequest, Scope, Seal, Token
 from tenure.event import Event, StoredEvent
 from tenure.key_value import KeyValue
@@ -64,6 +65,10 @@ class HonestRecords:
     async def get(self, id: str, queue: str | None = None) -> Record | None:
         """Pass it on."""
         return await self.inner.get(id, queue)
+
+    async def get_many(self, wanted: Sequence[tuple[str, str | None]]) -> list[Record | None]:
+        """Ask for each: a fault of `get` is one of this too."""
+        return [await self.get(id, queue) for id, queue in wanted]
 
     async def find_ids(self, beginning: str, limit: int) -> list[str] | None:
         """Pass it on."""
@@ -150,6 +155,10 @@ class HonestJournal:
     async def prune(self, older_than_seconds: float) -> int:
         """Pass it on."""
         return await self.inner.prune(older_than_seconds)
+
+    async def erase(self, queue: str, after: str = "") -> Erased:
+        """Pass it on."""
+        return await self.inner.erase(queue, after)
 
     async def tally(self, batch: Sequence[Tally]) -> None:
         """Pass it on."""
@@ -291,7 +300,7 @@ class HonestState:
     """Passes everything on, but for the one port that is replaced."""
 
     def __init__(self, inner: State, part: object) -> None:
-        """`part` stands for the port of `inner` that it imitates."""
+        """`part` replaces the port of `inner` that it imitates."""
         self.inner = inner
         self._ledger: Ledger = part if isinstance(part, HonestLedger) else inner.ledger
         self._records: Records = part if isinstance(part, HonestRecords) else inner.records
@@ -350,5 +359,5 @@ class HonestState:
         await self.inner.close()
 
     def twin(self) -> State:
-        """Without the fault: nobody asks a faulty state for a twin."""
+        """Return a twin without the fault: no test asks a faulty state for one."""
         return self.inner.twin()

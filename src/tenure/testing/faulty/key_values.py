@@ -19,7 +19,7 @@ class PutsWithoutComparing(HonestKeyValues):
     async def put(
         self, kind: str, name: str, data: bytes, *, expect: str | None, expires_at: float | None = None
     ) -> KeyValue | None:
-        """The last word counts."""
+        """Store over any version."""
         del expect
         known = await self.inner.get(kind, name)
         version = None if known is None else known.version
@@ -34,7 +34,7 @@ class CreatesOverWhatIsThere(HonestKeyValues):
     async def put(
         self, kind: str, name: str, data: bytes, *, expect: str | None, expires_at: float | None = None
     ) -> KeyValue | None:
-        """None: whatever it is."""
+        """Store over any version if none is expected."""
         if expect is None and (known := await self.inner.get(kind, name)) is not None:
             expect = known.version
         return await self.inner.put(kind, name, data, expect=expect, expires_at=expires_at)
@@ -48,7 +48,7 @@ class ComparesThenPuts(HonestKeyValues):
     async def put(
         self, kind: str, name: str, data: bytes, *, expect: str | None, expires_at: float | None = None
     ) -> KeyValue | None:
-        """In between, others may write."""
+        """Compare, let others write, then store."""
         known = await self.inner.get(kind, name)
         if (None if known is None else known.version) != expect:
             return None
@@ -67,13 +67,13 @@ class VersionIsTheText(HonestKeyValues):
     caught_by = ("KeyValues",)
 
     async def get(self, kind: str, name: str) -> KeyValue | None:
-        """With the text for its version."""
+        """Return the document with its text as the version."""
         return _versioned(await self.inner.get(kind, name))
 
     async def put(
         self, kind: str, name: str, data: bytes, *, expect: str | None, expires_at: float | None = None
     ) -> KeyValue | None:
-        """By the text."""
+        """Compare the text."""
         known = await self.inner.get(kind, name)
         if known is not None and expect == known.data.hex():
             expect = known.version
@@ -88,7 +88,7 @@ class ForgetsExpiry(HonestKeyValues):
     async def put(
         self, kind: str, name: str, data: bytes, *, expect: str | None, expires_at: float | None = None
     ) -> KeyValue | None:
-        """Without its end."""
+        """Store without an expiry."""
         del expires_at
         return await self.inner.put(kind, name, data, expect=expect)
 
@@ -101,7 +101,7 @@ class KeepsTheFirstExpiry(HonestKeyValues):
     async def put(
         self, kind: str, name: str, data: bytes, *, expect: str | None, expires_at: float | None = None
     ) -> KeyValue | None:
-        """As was said before."""
+        """Store with the expiry of the first version."""
         known = await self.inner.get(kind, name)
         if known is not None:
             expires_at = known.expires_at
@@ -116,7 +116,7 @@ class ExpiresByThisMachine(HonestKeyValues):
     async def put(
         self, kind: str, name: str, data: bytes, *, expect: str | None, expires_at: float | None = None
     ) -> KeyValue | None:
-        """An hour later."""
+        """Store with an expiry one hour later."""
         later = None if expires_at is None else expires_at + 3600.0
         put = await self.inner.put(kind, name, data, expect=expect, expires_at=later)
         return None if put is None else msgspec.structs.replace(put, expires_at=expires_at)
@@ -128,7 +128,7 @@ class ListLeavesOut(HonestKeyValues):
     caught_by = ("KeyValues",)
 
     async def list(self, kind: str) -> list[KeyValue]:
-        """The first hundred."""
+        """Return only the first hundred."""
         return (await self.inner.list(kind))[:100]
 
 
@@ -138,7 +138,7 @@ class ListsByArrival(HonestKeyValues):
     caught_by = ("KeyValues",)
 
     async def list(self, kind: str) -> list[KeyValue]:
-        """Backwards."""
+        """Return the documents in reverse."""
         return (await self.inner.list(kind))[::-1]
 
 
@@ -148,7 +148,7 @@ class RemovesAnyVersion(HonestKeyValues):
     caught_by = ("KeyValues",)
 
     async def remove(self, kind: str, name: str, *, expect: str | None = None) -> bool:
-        """Gone."""
+        """Remove any version."""
         del expect
         return await self.inner.remove(kind, name)
 
@@ -159,7 +159,7 @@ class EverybodyRemoved(HonestKeyValues):
     caught_by = ("KeyValues",)
 
     async def remove(self, kind: str, name: str, *, expect: str | None = None) -> bool:
-        """You too."""
+        """Answer every caller that it removed the document."""
         known = await self.inner.get(kind, name)
         await asyncio.sleep(0)
         await self.inner.remove(kind, name, expect=expect)
@@ -172,13 +172,13 @@ class MixesCases(HonestKeyValues):
     caught_by = ("KeyValues",)
 
     async def get(self, kind: str, name: str) -> KeyValue | None:
-        """In small letters."""
+        """Read under the name in small letters."""
         return await self.inner.get(kind, name.lower())
 
     async def put(
         self, kind: str, name: str, data: bytes, *, expect: str | None, expires_at: float | None = None
     ) -> KeyValue | None:
-        """In small letters."""
+        """Store under the name in small letters."""
         return await self.inner.put(kind, name.lower(), data, expect=expect, expires_at=expires_at)
 
 
@@ -195,13 +195,13 @@ class PrunesEverythingThatExpires(HonestKeyValues):
     async def put(
         self, kind: str, name: str, data: bytes, *, expect: str | None, expires_at: float | None = None
     ) -> KeyValue | None:
-        """One more, perhaps."""
+        """Store, and remember documents that expire."""
         if expires_at is not None:
             self._expiring.add((kind, name))
         return await self.inner.put(kind, name, data, expect=expect, expires_at=expires_at)
 
     async def prune(self) -> int:
-        """All of them."""
+        """Prune all documents that have an expiry."""
         await self.inner.prune()
         return sum([await self.inner.remove(kind, name) for kind, name in sorted(self._expiring)])
 
@@ -214,7 +214,7 @@ class RefusesAfterStoring(HonestKeyValues):
     async def put(
         self, kind: str, name: str, data: bytes, *, expect: str | None, expires_at: float | None = None
     ) -> KeyValue | None:
-        """Half of it is there."""
+        """Store half of a document that is too long, then raise."""
         try:
             return await self.inner.put(kind, name, data, expect=expect, expires_at=expires_at)
         except BadArgument:

@@ -17,17 +17,17 @@ class ForgetsSeals(HonestLedger):
     caught_by = ("Ledger",)
 
     async def seal(self, batch: Sequence[Seal]) -> list[bool]:
-        """Only release."""
+        """Release the claims instead of sealing them."""
         return await self.inner.release([one.token for one in batch])
 
 
 class LetsTwoRun(HonestLedger):
-    """Grants a claim that somebody has."""
+    """Grants a claim that another owner has."""
 
     caught_by = ("Ledger",)
 
     async def claim(self, batch: Sequence[ClaimRequest]) -> list[ClaimAnswer]:
-        """The last to ask wins."""
+        """Grant the claim to the last owner that asks."""
         return [await self._claim(one) for one in batch]
 
     async def _claim(self, request: ClaimRequest) -> ClaimAnswer:
@@ -44,7 +44,7 @@ class NamesTheSendOfTheRunner(HonestLedger):
     caught_by = ("Ledger",)
 
     async def claim(self, batch: Sequence[ClaimRequest]) -> list[ClaimAnswer]:
-        """Not the first one's."""
+        """Answer with the asker's own id instead of the first one's."""
         answers = await self.inner.claim(batch)
         return [_renamed(one, request) for one, request in zip(answers, batch, strict=True)]
 
@@ -57,51 +57,51 @@ def _renamed(answer: ClaimAnswer, request: ClaimRequest) -> ClaimAnswer:
 
 
 class _RememberingLedger(HonestLedger):
-    """Not a fault yet: knows the latest token of each scope."""
+    """Base of faults: knows the latest token of each scope."""
 
     def __init__(self, inner: State, clock: VirtualClock) -> None:
-        """Nothing was claimed yet."""
+        """Begin without known tokens."""
         super().__init__(inner, clock)
         self.latest: dict[Scope, Token] = {}
 
     async def claim(self, batch: Sequence[ClaimRequest]) -> list[ClaimAnswer]:
-        """Remember who may run."""
+        """Claim, and remember the tokens that were granted."""
         answers = await self.inner.claim(batch)
         self.latest |= {one.token.scope: one.token for one in answers if isinstance(one, Fresh)}
         return answers
 
     def now_valid(self, token: Token) -> Token:
-        """The token that the ledger would take."""
+        """Return the token that the ledger would take."""
         return self.latest.get(token.scope, token)
 
 
 class SealsForAStaleToken(_RememberingLedger):
-    """Takes the result of whoever brings one."""
+    """Takes a result from any owner."""
 
     caught_by = ("Ledger",)
 
     async def seal(self, batch: Sequence[Seal]) -> list[bool]:
-        """By scope alone."""
+        """Seal by scope, whatever the token."""
         return await self.inner.seal([msgspec.structs.replace(one, token=self.now_valid(one.token)) for one in batch])
 
 
 class RenewsForAnyone(_RememberingLedger):
-    """Prolongs somebody else's claim."""
+    """Prolongs another owner's claim."""
 
     caught_by = ("Ledger",)
 
     async def renew(self, tokens: Sequence[Token]) -> list[bool]:
-        """By scope alone."""
+        """Renew by scope, whatever the token."""
         return await self.inner.renew([self.now_valid(one) for one in tokens])
 
 
 class ReleasesForAnyone(_RememberingLedger):
-    """Ends somebody else's claim."""
+    """Ends another owner's claim."""
 
     caught_by = ("Ledger",)
 
     async def release(self, tokens: Sequence[Token]) -> list[bool]:
-        """By scope alone."""
+        """Release by scope, whatever the token."""
         return await self.inner.release([self.now_valid(one) for one in tokens])
 
 
@@ -111,7 +111,7 @@ class NeverTakesOver(_RememberingLedger):
     caught_by = ("Ledger",)
 
     async def claim(self, batch: Sequence[ClaimRequest]) -> list[ClaimAnswer]:
-        """Prolong everything first."""
+        """Renew all claims first."""
         await self.inner.renew(list(self.latest.values()))
         return await super().claim(batch)
 
@@ -122,12 +122,12 @@ class KeepsTheClaimsOfTheDead(_RememberingLedger):
     caught_by = ("Ledger", "Retiring")
 
     def __init__(self, inner: State, clock: VirtualClock) -> None:
-        """Nothing was claimed yet."""
+        """Begin without known ends of claims."""
         super().__init__(inner, clock)
         self.until: dict[Scope, float] = {}
 
     async def claim(self, batch: Sequence[ClaimRequest]) -> list[ClaimAnswer]:
-        """Whose claim has not lapsed keeps it."""
+        """Refuse a claim while another one has not lapsed."""
         before = dict(self.latest)
         now = self.clock.monotonic()
         answers: list[ClaimAnswer] = []
@@ -143,26 +143,26 @@ class KeepsTheClaimsOfTheDead(_RememberingLedger):
         return answers
 
     async def renew(self, tokens: Sequence[Token]) -> list[bool]:
-        """Note the new end."""
+        """Renew, and remember the new end."""
         renewed = await self.inner.renew(tokens)
         now = self.clock.monotonic()
         self.until |= {one.scope: now + one.seconds for one, done in zip(tokens, renewed, strict=True) if done}
         return renewed
 
     async def release(self, tokens: Sequence[Token]) -> list[bool]:
-        """Over."""
+        """Release, and forget the end."""
         released = await self.inner.release(tokens)
         self._end([one.scope for one, done in zip(tokens, released, strict=True) if done])
         return released
 
     async def seal(self, batch: Sequence[Seal]) -> list[bool]:
-        """Over."""
+        """Seal, and forget the end."""
         sealed = await self.inner.seal(batch)
         self._end([one.token.scope for one, done in zip(batch, sealed, strict=True) if done])
         return sealed
 
     async def forget(self, scopes: Sequence[Scope]) -> None:
-        """Over."""
+        """Forget the scopes and their ends."""
         await self.inner.forget(scopes)
         self._end(scopes)
 
@@ -177,7 +177,7 @@ class ClaimFenceStandsStill(HonestLedger):
     caught_by = ("Ledger",)
 
     async def claim(self, batch: Sequence[ClaimRequest]) -> list[ClaimAnswer]:
-        """Always the first."""
+        """Grant every claim with fence 1."""
         answers = await self.inner.claim(batch)
         return [
             Fresh(msgspec.structs.replace(one.token, fence=1)) if isinstance(one, Fresh) else one for one in answers
@@ -190,17 +190,17 @@ class DoneForAnHour(HonestLedger):
     caught_by = ("Ledger",)
 
     def __init__(self, inner: State, clock: VirtualClock) -> None:
-        """Nothing is done yet."""
+        """Begin without times of seals."""
         super().__init__(inner, clock)
         self.done: dict[Scope, float] = {}
 
     async def seal(self, batch: Sequence[Seal]) -> list[bool]:
-        """Note when."""
+        """Seal, and remember when."""
         self.done |= {one.token.scope: self.clock.monotonic() for one in batch}
         return await self.inner.seal(batch)
 
     async def claim(self, batch: Sequence[ClaimRequest]) -> list[ClaimAnswer]:
-        """Clean up first."""
+        """Forget old seals first."""
         limit = self.clock.monotonic() - 3600.0
         await self.inner.forget([scope for scope, at in self.done.items() if at < limit])
         return await self.inner.claim(batch)
@@ -212,7 +212,7 @@ class RenewDoesNothing(HonestLedger):
     caught_by = ("Ledger",)
 
     async def renew(self, tokens: Sequence[Token]) -> list[bool]:
-        """Only say so."""
+        """Answer that the claims go on, and renew nothing."""
         return [True for _ in tokens]
 
 
@@ -222,7 +222,7 @@ class IgnoresTheGeneration(HonestLedger):
     caught_by = ("Ledger",)
 
     async def claim(self, batch: Sequence[ClaimRequest]) -> list[ClaimAnswer]:
-        """All one."""
+        """Claim every generation as the first."""
         first = [msgspec.structs.replace(one, scope=msgspec.structs.replace(one.scope, generation=0)) for one in batch]
         return await self.inner.claim(first)
 
@@ -233,7 +233,7 @@ class IgnoresThePayload(HonestLedger):
     caught_by = ("Ledger",)
 
     async def claim(self, batch: Sequence[ClaimRequest]) -> list[ClaimAnswer]:
-        """Any payload will do."""
+        """Claim with one digest for every payload."""
         return await self.inner.claim([msgspec.structs.replace(one, digest="any") for one in batch])
 
 
@@ -243,7 +243,7 @@ class ForgetsHandOffs(HonestLedger):
     caught_by = ("Ledger",)
 
     async def claim(self, batch: Sequence[ClaimRequest]) -> list[ClaimAnswer]:
-        """Without them."""
+        """Answer without the hand-offs."""
         answers = await self.inner.claim(batch)
         return [Done(one.result) if isinstance(one, Done) else one for one in answers]
 
@@ -254,4 +254,4 @@ class ForgetsNothing(HonestLedger):
     caught_by = ("Ledger",)
 
     async def forget(self, scopes: Sequence[Scope]) -> None:
-        """No."""
+        """Forget nothing."""

@@ -1,44 +1,46 @@
 """Brokers that lend, and remember what they lent, in the wrong way."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import msgspec
 
 from tenure.broker import Broker, Query
 from tenure.client.browse_all import browse_all
 from tenure.lease import Lease, LeaseRequest
+from tenure.limit import NO_LIMITS, Limit
 from tenure.message import MessageState
+from tenure.rules.lapse import REMOTE_OWNER
 from tenure.settlement import Ack, DeadLetter, GiveBack, Nack, Settlement
 from tenure.testing.faulty.honest import HonestBroker
 from tenure.testing.virtual import VirtualClock
 
 
 class Remembering(HonestBroker):
-    """Not a fault yet: knows the latest lease of each message."""
+    """Base of faults: knows the latest lease of each message."""
 
     def __init__(self, inner: Broker, clock: VirtualClock) -> None:
-        """Nothing was lent yet."""
+        """Begin without known leases."""
         super().__init__(inner, clock)
         self.latest: dict[str, Lease] = {}
 
     async def lease(self, request: LeaseRequest) -> list[Lease]:
-        """Remember what is lent."""
+        """Lease, and remember the leases."""
         leases = await self.inner.lease(request)
         self.latest |= {lease.id: lease for lease in leases}
         return leases
 
     def now_held(self, lease: Lease) -> Lease:
-        """The lease under which this message was last lent, to whomever."""
+        """The lease under which this message was last leased, to any owner."""
         return self.latest.get(lease.id, lease)
 
 
 class ForgetsToHide(Remembering):
-    """Lends a message again that somebody holds."""
+    """Lends a message that is already leased."""
 
     caught_by = ("Lending",)
 
     async def lease(self, request: LeaseRequest) -> list[Lease]:
-        """What was lent last fills up the answer."""
+        """Fill up the answer with earlier leases."""
         before = [one for one in self.latest.values() if one.queue in request.queues]
         leases = await super().lease(request)
         again = [msgspec.structs.replace(one, owner=request.owner) for one in before]
@@ -46,19 +48,19 @@ class ForgetsToHide(Remembering):
 
 
 class Translating(HonestBroker):
-    """Not a fault yet: shows other leases than it holds, and finds the real one when it is used."""
+    """Base of faults: shows other leases than it holds, and finds the real one when it is used."""
 
     def __init__(self, inner: Broker, clock: VirtualClock) -> None:
-        """Nothing was shown yet."""
+        """Begin without translated leases."""
         super().__init__(inner, clock)
         self.real: dict[tuple[str, str, int], Lease] = {}
 
     def shown(self, lease: Lease) -> Lease:
-        """What the caller gets to see."""
+        """Return the lease that the caller gets."""
         return lease
 
     def asked(self, request: LeaseRequest) -> LeaseRequest:
-        """What is asked of the inner broker."""
+        """Return the request that the inner broker gets."""
         return request
 
     def _show(self, lease: Lease) -> Lease:
@@ -70,30 +72,30 @@ class Translating(HonestBroker):
         return self.real.get((lease.id, lease.owner, lease.fence), lease)
 
     async def lease(self, request: LeaseRequest) -> list[Lease]:
-        """Show what was lent."""
+        """Lease, and show the changed leases."""
         return [self._show(lease) for lease in await self.inner.lease(self.asked(request))]
 
     async def touch(self, leases: Sequence[Lease]) -> list[Lease]:
-        """Touch the real ones."""
+        """Touch the real leases."""
         touched = await self.inner.touch([self._find(lease) for lease in leases])
         pairs = zip(touched, leases, strict=True)
         return [msgspec.structs.replace(new, owner=old.owner, fence=old.fence) for new, old in pairs]
 
     async def ack(self, batch: Sequence[Ack]) -> list[Settlement]:
-        """Ack the real ones."""
+        """Ack the real leases."""
         return await self.inner.ack([msgspec.structs.replace(one, lease=self._find(one.lease)) for one in batch])
 
     async def nack(self, batch: Sequence[Nack]) -> list[Settlement]:
-        """Nack the real ones."""
+        """Nack the real leases."""
         return await self.inner.nack([msgspec.structs.replace(one, lease=self._find(one.lease)) for one in batch])
 
     async def give_back(self, batch: Sequence[GiveBack]) -> list[Settlement]:
-        """Give the real ones back."""
+        """Give the real leases back."""
         real = [msgspec.structs.replace(one, lease=self._find(one.lease)) for one in batch]
         return await self.inner.give_back(real)
 
     async def dead_letter(self, batch: Sequence[DeadLetter]) -> list[Settlement]:
-        """Put the real ones aside."""
+        """Put the real leases' messages aside."""
         real = [msgspec.structs.replace(one, lease=self._find(one.lease)) for one in batch]
         return await self.inner.dead_letter(real)
 
@@ -104,7 +106,7 @@ class LendsAnyNumberOfBytes(HonestBroker):
     caught_by = ("Lending",)
 
     async def lease(self, request: LeaseRequest) -> list[Lease]:
-        """One call is several."""
+        """Join the answers of several calls into one."""
         leases: list[Lease] = []
         while len(leases) < request.want:
             more = await self.inner.lease(msgspec.structs.replace(request, want=request.want - len(leases)))
@@ -120,7 +122,7 @@ class LendsOneLargeMessageAtATime(HonestBroker):
     caught_by = ("Lending",)
 
     async def lease(self, request: LeaseRequest) -> list[Lease]:
-        """The first of them, if it is large; the others go back."""
+        """Lend a large first message alone, and give the others back."""
         leases = await self.inner.lease(request)
         if not leases or len(leases[0].envelope) < self.traits.lease_byte_limit // 20:
             return leases
@@ -134,7 +136,7 @@ class FenceStandsStill(Translating):
     caught_by = ("Fencing",)
 
     def shown(self, lease: Lease) -> Lease:
-        """Always the first."""
+        """Show every lease with fence 1."""
         return msgspec.structs.replace(lease, fence=1)
 
 
@@ -144,7 +146,7 @@ class ForgetsPresence(HonestBroker):
     caught_by = ("Returning", "Lapsing")
 
     async def lease(self, request: LeaseRequest) -> list[Lease]:
-        """Everybody is a stranger."""
+        """Lease without presence."""
         return await self.inner.lease(msgspec.structs.replace(request, has_presence=False))
 
 
@@ -154,7 +156,7 @@ class TakesEveryHolderForAWorker(HonestBroker):
     caught_by = ("Lapsing",)
 
     async def lease(self, request: LeaseRequest) -> list[Lease]:
-        """Everybody has joined."""
+        """Lease with presence."""
         return await self.inner.lease(msgspec.structs.replace(request, has_presence=True))
 
 
@@ -164,14 +166,49 @@ class PresenceOfAnOwnersFirstLoan(HonestBroker):
     caught_by = ("Lapsing",)
 
     def __init__(self, inner: Broker, clock: VirtualClock) -> None:
-        """Nobody has leased yet."""
+        """Begin without known owners."""
         super().__init__(inner, clock)
         self.known: dict[str, bool] = {}
 
     async def lease(self, request: LeaseRequest) -> list[Lease]:
-        """As it said the first time."""
+        """Lease with the presence that the owner had first."""
         known = self.known.setdefault(request.owner, request.has_presence)
         return await self.inner.lease(msgspec.structs.replace(request, has_presence=known))
+
+
+class TakesHTTPForALoop(HonestBroker):
+    """Does not tell owners over HTTP from others: a reply that a proxy cut uses an attempt."""
+
+    caught_by = ("Lapsing",)
+
+    async def lease(self, request: LeaseRequest) -> list[Lease]:
+        """Lease under another name, and answer under the right one."""
+        other = msgspec.structs.replace(request, owner=_renamed(request.owner))
+        return [_owned_by(lease, request.owner) for lease in await self.inner.lease(other)]
+
+    async def touch(self, leases: Sequence[Lease]) -> list[Lease]:
+        """Touch under the other name."""
+        answers = await self.inner.touch([_owned_by(lease, _renamed(lease.owner)) for lease in leases])
+        return [_owned_by(new, old.owner) for new, old in zip(answers, leases, strict=True)]
+
+
+class TouchesWithEachLease(HonestBroker):
+    """Counts the lease itself as a touch, so that a reply that no client got uses an attempt."""
+
+    caught_by = ("Lapsing",)
+
+    async def lease(self, request: LeaseRequest) -> list[Lease]:
+        """Lease, and touch at once."""
+        leases = await self.inner.lease(request)
+        return await self.inner.touch(leases) if leases else []
+
+
+def _renamed(owner: str) -> str:
+    return owner.replace(REMOTE_OWNER, "https:", 1) if owner.startswith(REMOTE_OWNER) else owner
+
+
+def _owned_by(lease: Lease, owner: str) -> Lease:
+    return msgspec.structs.replace(lease, owner=owner)
 
 
 class ReturnsBehindTheBacklog(HonestBroker):
@@ -180,12 +217,12 @@ class ReturnsBehindTheBacklog(HonestBroker):
     caught_by = ("Priority",)
 
     def __init__(self, inner: Broker, clock: VirtualClock) -> None:
-        """Nothing was lent yet."""
+        """Begin with an empty set of lent ids."""
         super().__init__(inner, clock)
         self.lent: set[str] = set()
 
     async def lease(self, request: LeaseRequest) -> list[Lease]:
-        """The new ones first."""
+        """Lend messages that were never lent first."""
         everything = await self.inner.lease(msgspec.structs.replace(request, want=1000))
         everything.sort(key=lambda lease: lease.id in self.lent)
         await self.inner.give_back([GiveBack(one) for one in everything[request.want :]])
@@ -199,7 +236,7 @@ class StarvesLowPriorities(HonestBroker):
     caught_by = ("Priority",)
 
     async def lease(self, request: LeaseRequest) -> list[Lease]:
-        """Put back what is not of the highest."""
+        """Give back messages that are not of the highest priority."""
         leases: list[Lease] = []
         while len(leases) < request.want:
             batch = await self.inner.lease(msgspec.structs.replace(request, want=1))
@@ -223,12 +260,12 @@ class TooFair(HonestBroker):
     caught_by = ("Priority",)
 
     def __init__(self, inner: Broker, clock: VirtualClock) -> None:
-        """Nothing was lent yet."""
+        """Begin with turn 0."""
         super().__init__(inner, clock)
         self.turn = 0
 
     async def lease(self, request: LeaseRequest) -> list[Lease]:
-        """Every second message is the lowest there is."""
+        """Lend the lowest priority at every second turn."""
         leases: list[Lease] = []
         while len(leases) < request.want:
             everything = await self.inner.lease(msgspec.structs.replace(request, want=1000))
@@ -247,18 +284,18 @@ class HeldForgetsRequests(HonestBroker):
     caught_by = ("Lending",)
 
     async def held(self, owner: str, request_id: str | None = None) -> list[Lease]:
-        """Everything."""
+        """Return the leases of all requests."""
         del request_id
         return await self.inner.held(owner)
 
 
 class HeldForgetsLeases(HonestBroker):
-    """Cannot say what it lent, so that a lost reply leaves messages held by nobody."""
+    """Cannot say what it lent, so that a lost reply leaves messages leased without a holder."""
 
     caught_by = ("Lending",)
 
     async def held(self, owner: str, request_id: str | None = None) -> list[Lease]:
-        """Nothing."""
+        """Return no leases."""
         del owner, request_id
         return []
 
@@ -269,7 +306,7 @@ class TellsALaterDeadline(HonestBroker):
     caught_by = ("Lending",)
 
     async def lease(self, request: LeaseRequest) -> list[Lease]:
-        """A second late."""
+        """Report deadlines one second late."""
         leases = await self.inner.lease(request)
         return [msgspec.structs.replace(one, deadline=one.deadline + 1.0) for one in leases]
 
@@ -280,7 +317,7 @@ class PromisesWhatItCannotKeep(HonestBroker):
     caught_by = ("Lending",)
 
     async def lease(self, request: LeaseRequest) -> list[Lease]:
-        """As you wish."""
+        """Report the seconds that were asked for."""
         leases = await self.inner.lease(request)
         return [msgspec.structs.replace(one, seconds=request.seconds) for one in leases]
 
@@ -291,7 +328,7 @@ class OneQueueHidesTheOthers(HonestBroker):
     caught_by = ("Lending",)
 
     async def lease(self, request: LeaseRequest) -> list[Lease]:
-        """Each in its turn, from the first."""
+        """Lease from each queue in order, always from the first."""
         leases: list[Lease] = []
         for queue in request.queues:
             want = request.want - len(leases)
@@ -305,9 +342,15 @@ class WaitNeverWakes(HonestBroker):
 
     caught_by = ("Waiting",)
 
-    async def wait(self, queues: Sequence[str], seconds: float, excluded: Sequence[str] = ()) -> None:
+    async def wait(
+        self,
+        queues: Sequence[str],
+        seconds: float,
+        excluded: Sequence[str] = (),
+        limits: Mapping[str, Limit] = NO_LIMITS,
+    ) -> None:
         """Wait for a queue that does not exist."""
-        del queues, excluded
+        del queues, excluded, limits
         await self.inner.wait(["a queue that nobody uses"], seconds)
 
 
@@ -316,9 +359,15 @@ class WaitNeverSleeps(HonestBroker):
 
     caught_by = ("Waiting",)
 
-    async def wait(self, queues: Sequence[str], seconds: float, excluded: Sequence[str] = ()) -> None:
-        """No."""
-        await self.inner.wait(queues, min(seconds, 0.01), excluded)
+    async def wait(
+        self,
+        queues: Sequence[str],
+        seconds: float,
+        excluded: Sequence[str] = (),
+        limits: Mapping[str, Limit] = NO_LIMITS,
+    ) -> None:
+        """Return at once."""
+        await self.inner.wait(queues, min(seconds, 0.01), excluded, limits)
 
 
 class _Priority(msgspec.Struct):

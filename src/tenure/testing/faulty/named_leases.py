@@ -9,12 +9,12 @@ from tenure.testing.virtual import VirtualClock
 
 
 class FindsByIdAlone(HonestBroker):
-    """Gives the lease to whoever knows the id."""
+    """Gives the lease to everyone who knows the id."""
 
     caught_by = ("NamedLeases",)
 
     async def find(self, id: str, owner: str, fence: int, queue: str | None = None) -> Lease | None:
-        """Whoever asks."""
+        """Find the lease for any owner and fence."""
         del owner, fence
         for held in (await self.inner.leases()).leases:
             if held.id == id:
@@ -28,7 +28,7 @@ class FindsByOwnerAlone(HonestBroker):
     caught_by = ("NamedLeases",)
 
     async def find(self, id: str, owner: str, fence: int, queue: str | None = None) -> Lease | None:
-        """The latest lease of this owner."""
+        """Find the owner's latest lease, whatever the fence."""
         del fence
         for held in (await self.inner.leases()).leases:
             if (held.id, held.owner) == (id, owner):
@@ -42,7 +42,7 @@ class FindsByFenceAlone(HonestBroker):
     caught_by = ("NamedLeases",)
 
     async def find(self, id: str, owner: str, fence: int, queue: str | None = None) -> Lease | None:
-        """Whoever knows the number."""
+        """Find the lease of any owner, by its fence."""
         del owner
         for held in (await self.inner.leases()).leases:
             if (held.id, held.fence) == (id, fence):
@@ -56,7 +56,7 @@ class FindsNoLapsedLease(HonestBroker):
     caught_by = ("NamedLeases",)
 
     async def find(self, id: str, owner: str, fence: int, queue: str | None = None) -> Lease | None:
-        """Too late."""
+        """Find no lease whose deadline has passed."""
         found = await self.inner.find(id, owner, fence, queue)
         return None if found is None or found.has_expired(self.clock.monotonic()) else found
 
@@ -67,18 +67,18 @@ class FindsWhatHasEnded(HonestBroker):
     caught_by = ("NamedLeases",)
 
     def __init__(self, inner: Broker, clock: VirtualClock) -> None:
-        """Nothing was lent yet."""
+        """Begin without known leases."""
         super().__init__(inner, clock)
         self.given: dict[tuple[str, str, int], Lease] = {}
 
     async def lease(self, request: LeaseRequest) -> list[Lease]:
-        """Remember."""
+        """Lease, and remember the leases."""
         leases = await self.inner.lease(request)
         self.given |= {(one.id, one.owner, one.fence): one for one in leases}
         return leases
 
     async def find(self, id: str, owner: str, fence: int, queue: str | None = None) -> Lease | None:
-        """From memory."""
+        """Find leases that have ended too."""
         return await self.inner.find(id, owner, fence, queue) or self.given.get((id, owner, fence))
 
 
@@ -88,7 +88,7 @@ class FindBelievesTheHint(HonestBroker):
     caught_by = ("NamedLeases",)
 
     async def find(self, id: str, owner: str, fence: int, queue: str | None = None) -> Lease | None:
-        """Not there."""
+        """Find only leases of the named queue."""
         found = await self.inner.find(id, owner, fence)
         return found if found is None or queue in {None, found.queue} else None
 
@@ -99,7 +99,7 @@ class FindsWithoutTheMessage(HonestBroker):
     caught_by = ("NamedLeases",)
 
     async def find(self, id: str, owner: str, fence: int, queue: str | None = None) -> Lease | None:
-        """The name and nothing else."""
+        """Find the lease without its envelope."""
         found = await self.inner.find(id, owner, fence, queue)
         return None if found is None else msgspec.structs.replace(found, envelope=b"")
 
@@ -110,7 +110,7 @@ class FindingRenews(HonestBroker):
     caught_by = ("NamedLeases",)
 
     async def find(self, id: str, owner: str, fence: int, queue: str | None = None) -> Lease | None:
-        """As a receive would."""
+        """Find the lease, and touch it."""
         found = await self.inner.find(id, owner, fence, queue)
         return None if found is None else (await self.inner.touch([found]))[0]
 
@@ -121,7 +121,7 @@ class FindsAnOldFence(HonestBroker):
     caught_by = ("NamedLeases",)
 
     async def find(self, id: str, owner: str, fence: int, queue: str | None = None) -> Lease | None:
-        """With a receipt that is of no use, as where each touch replaces it."""
+        """Find the lease with a useless receipt, as where each touch replaces it."""
         found = await self.inner.find(id, owner, fence, queue)
         touched = {held.id for held in (await self.inner.leases()).leases if held.beats}
         if found is None or id not in touched:

@@ -8,41 +8,42 @@ from tenure.broker import Browsed, Page, Query
 from tenure.client.browse_all import browse_all
 from tenure.errors import BadArgument
 from tenure.message import MessageState
+from tenure.rules import browsing
 from tenure.rules.queue_pattern import is_pattern
 from tenure.testing.faulty.honest import HonestBroker
 from tenure.testing.faulty.lending import Remembering
 
 
 class _Listing(HonestBroker):
-    """Not a fault yet: can read everything that a query means."""
+    """Base of faults: can read everything that a query means."""
 
     async def all_of(self, query: Query) -> list[Browsed]:
-        """All pages of it."""
+        """Read all pages of a query."""
         return [one async for one in browse_all(self.inner, msgspec.structs.replace(query, cursor=""))]
 
 
 class _Asking(HonestBroker):
-    """Not a fault yet: asks another query."""
+    """Base of faults: asks another query."""
 
     def asked(self, query: Query) -> Query:
-        """What is asked instead."""
+        """Return the query that is asked instead."""
         return query
 
     async def browse(self, query: Query) -> Page:
-        """As asked."""
+        """Browse by the changed query."""
         return await self.inner.browse(self.asked(query))
 
 
 class _Showing(HonestBroker):
-    """Not a fault yet: shows another page."""
+    """Base of faults: shows another page."""
 
     def shown(self, page: Page, query: Query) -> Page:
-        """What is shown instead."""
+        """Return the page that is shown instead."""
         del query
         return page
 
     async def browse(self, query: Query) -> Page:
-        """As shown."""
+        """Browse, and change the page."""
         return self.shown(await self.inner.browse(query), query)
 
 
@@ -52,7 +53,7 @@ class OrdersEverythingByArrival(_Listing):
     caught_by = ("Paging",)
 
     async def browse(self, query: Query) -> Page:
-        """The ids of the harness rise."""
+        """Sort by id, since the ids of the harness rise."""
         found = sorted(await self.all_of(query), key=lambda one: one.id, reverse=query.backwards)
         rest = [one for one in found if not query.cursor or (one.id > query.cursor) != query.backwards]
         page = tuple(one for one in rest if one.id != query.cursor)[: query.limit]
@@ -66,7 +67,7 @@ class PagesByOffset(_Listing):
     caught_by = ("Paging",)
 
     async def browse(self, query: Query) -> Page:
-        """From the so manieth on."""
+        """Begin at an offset instead of a position."""
         if query.cursor and not query.cursor.isdecimal():
             return await self.inner.browse(query)
         # What is wrong with the query is found out before.
@@ -84,7 +85,7 @@ class IgnoresBackwards(_Asking):
     caught_by = ("Paging",)
 
     def asked(self, query: Query) -> Query:
-        """Forwards."""
+        """Ask for the forward direction."""
         return msgspec.structs.replace(query, backwards=False)
 
 
@@ -94,8 +95,18 @@ class ReadsAsManyRowsAsItTakes(_Asking):
     caught_by = ("Paging",)
 
     def asked(self, query: Query) -> Query:
-        """No bound."""
+        """Ask without a bound of rows."""
         return msgspec.structs.replace(query, look_at=10**9) if query.look_at > 0 else query
+
+
+class TakesItsTime(_Asking):
+    """Looks for a rare match for as long as it takes."""
+
+    caught_by = ("Paging",)
+
+    def asked(self, query: Query) -> Query:
+        """Ask without a bound of time."""
+        return msgspec.structs.replace(query, seconds=None) if (query.seconds or 0.0) >= 0 else query
 
 
 class ShowsTheFirstStateOnly(_Asking):
@@ -104,7 +115,7 @@ class ShowsTheFirstStateOnly(_Asking):
     caught_by = ("Paging",)
 
     def asked(self, query: Query) -> Query:
-        """One."""
+        """Ask for the first state only."""
         return msgspec.structs.replace(query, states=query.states[:1])
 
 
@@ -114,7 +125,7 @@ class TakesPatternsForNames(_Asking):
     caught_by = ("Paging",)
 
     def asked(self, query: Query) -> Query:
-        """Names only."""
+        """Ask for named queues only."""
         if query.queues is None:
             return query
         return msgspec.structs.replace(query, queues=tuple(one for one in query.queues if not is_pattern(one)))
@@ -126,7 +137,7 @@ class SendsBodiesAlways(_Asking):
     caught_by = ("Paging",)
 
     def asked(self, query: Query) -> Query:
-        """With bodies."""
+        """Ask with bodies."""
         return msgspec.structs.replace(query, bodies=True)
 
 
@@ -136,7 +147,7 @@ class KnowsNoTaskWithoutItsBody(_Showing):
     caught_by = ("Paging",)
 
     def shown(self, page: Page, query: Query) -> Page:
-        """None: it cannot be read, it says."""
+        """Show entries without bodies as if their task were unknown."""
         if query.bodies:
             return page
         return _each(page, lambda one: msgspec.structs.replace(one, task=None))
@@ -148,7 +159,7 @@ class HidesWhatIsCompleted(_Showing):
     caught_by = ("Paging",)
 
     def shown(self, page: Page, query: Query) -> Page:
-        """None of it."""
+        """Show no completed messages."""
         del query
         kept = tuple(one for one in page.messages if one.state is not MessageState.COMPLETED)
         return msgspec.structs.replace(page, messages=kept)
@@ -160,7 +171,7 @@ class ForgetsWhenItEnded(_Showing):
     caught_by = ("Paging",)
 
     def shown(self, page: Page, query: Query) -> Page:
-        """Some time."""
+        """Show no end."""
         del query
         return _each(page, lambda one: msgspec.structs.replace(one, finished_at=None))
 
@@ -171,7 +182,7 @@ class CountsOnlyWhatMatches(_Showing):
     caught_by = ("Paging",)
 
     def shown(self, page: Page, query: Query) -> Page:
-        """As many as it shows."""
+        """Report as many rows read as are shown."""
         del query
         return msgspec.structs.replace(page, looked_at=len(page.messages))
 
@@ -182,9 +193,31 @@ class SaysItLookedUntilNow(_Showing):
     caught_by = ("Paging",)
 
     def shown(self, page: Page, query: Query) -> Page:
-        """To the end of time."""
+        """Report that everything until now was read."""
         del query
         return msgspec.structs.replace(page, looked_until=self.clock.wall())
+
+
+class SaysItLookedUntilTheLastMatch(_Showing):
+    """Forgets the rows behind the last match when it says how far it looked."""
+
+    caught_by = ("Paging",)
+
+    def shown(self, page: Page, query: Query) -> Page:
+        """Report the time of the last message that is shown."""
+        if query.task is None or not page.messages:
+            return page
+        return msgspec.structs.replace(page, looked_until=browsing.moment_of(page.messages[-1]))
+
+
+class SaysThatThereIsMore(_Showing):
+    """Takes a full page for a sign of another one."""
+
+    caught_by = ("Paging",)
+
+    def shown(self, page: Page, query: Query) -> Page:
+        """There may be."""
+        return msgspec.structs.replace(page, has_more=len(page.messages) == query.limit)
 
 
 class StopsAtAnEmptyPage(_Showing):
@@ -193,7 +226,7 @@ class StopsAtAnEmptyPage(_Showing):
     caught_by = ("Paging",)
 
     def shown(self, page: Page, query: Query) -> Page:
-        """Nothing here, so nothing anywhere."""
+        """Drop the cursor of an empty page."""
         del query
         return page if page.messages else msgspec.structs.replace(page, cursor=None)
 
@@ -204,7 +237,7 @@ class TakesAnyCursor(HonestBroker):
     caught_by = ("Paging",)
 
     async def browse(self, query: Query) -> Page:
-        """As if it had been empty."""
+        """Browse from the front if the cursor cannot be read."""
         try:
             return await self.inner.browse(query)
         except BadArgument:
@@ -219,7 +252,7 @@ class AnswersEmptyQuestions(HonestBroker):
     caught_by = ("Paging",)
 
     async def browse(self, query: Query) -> Page:
-        """With nothing."""
+        """Answer with an empty page."""
         if not query.states or query.limit < 1 or query.look_at < 1:
             return Page()
         return await self.inner.browse(query)
@@ -231,7 +264,7 @@ class LookingRenews(Remembering):
     caught_by = ("Paging",)
 
     async def browse(self, query: Query) -> Page:
-        """And touch."""
+        """Browse, and touch what is held."""
         page = await self.inner.browse(query)
         await self.inner.touch([self.latest[one.id] for one in page.messages if one.id in self.latest])
         return page

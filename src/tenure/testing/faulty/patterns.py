@@ -1,26 +1,27 @@
 """Brokers that serve the wrong queues."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from fnmatch import fnmatchcase
 
 import msgspec
 
 from tenure.broker import Broker
 from tenure.lease import Lease, LeaseRequest
+from tenure.limit import NO_LIMITS, Limit
 from tenure.rules.queue_pattern import has_pattern, is_pattern, served_of
 from tenure.testing.faulty.honest import HonestBroker
 from tenure.testing.virtual import VirtualClock
 
 
 class _Serving(HonestBroker):
-    """Not a fault yet: decides itself which queues a request means."""
+    """Base of faults: decides itself which queues a request means."""
 
     async def served(self, request: LeaseRequest) -> tuple[str, ...]:
-        """By name."""
+        """Return the queues that a request matches, by name."""
         return tuple(served_of(await self.inner.queues(), request.queues, request.excluded))
 
     async def lease(self, request: LeaseRequest) -> list[Lease]:
-        """These."""
+        """Lease from the queues that `served` returns."""
         if not has_pattern(request.queues):
             return await self.inner.lease(request)
         queues = await self.served(request)
@@ -33,7 +34,7 @@ class ServesNamesOnly(_Serving):
     caught_by = ("Patterns",)
 
     async def served(self, request: LeaseRequest) -> tuple[str, ...]:
-        """No queue has such a name."""
+        """Leave out patterns."""
         return tuple(queue for queue in request.queues if not is_pattern(queue))
 
 
@@ -43,12 +44,12 @@ class ServesWhatItKnewAtTheStart(_Serving):
     caught_by = ("Patterns",)
 
     def __init__(self, inner: Broker, clock: VirtualClock) -> None:
-        """Nobody asked yet."""
+        """Begin without known requests."""
         super().__init__(inner, clock)
         self.known: dict[tuple[str, ...], tuple[str, ...]] = {}
 
     async def served(self, request: LeaseRequest) -> tuple[str, ...]:
-        """As they were."""
+        """Return the queues that the first such request matched."""
         if request.queues not in self.known:
             self.known[request.queues] = await super().served(request)
         return self.known[request.queues]
@@ -60,7 +61,7 @@ class MatchesAsAShellDoes(_Serving):
     caught_by = ("Patterns",)
 
     async def served(self, request: LeaseRequest) -> tuple[str, ...]:
-        """With `?` and `[…]`."""
+        """Match `?` and `[…]` too."""
         queues = await self.inner.queues()
         return tuple(queue for queue in queues if any(fnmatchcase(queue, one) for one in request.queues))
 
@@ -71,7 +72,7 @@ class FirstByNameFirst(_Serving):
     caught_by = ("Patterns",)
 
     async def lease(self, request: LeaseRequest) -> list[Lease]:
-        """One after the other."""
+        """Lease from one queue after the other, always from the first."""
         leases: list[Lease] = []
         for queue in await self.served(request):
             want = request.want - len(leases)
@@ -86,7 +87,7 @@ class AsksAFewQueues(_Serving):
     caught_by = ("Patterns",)
 
     async def served(self, request: LeaseRequest) -> tuple[str, ...]:
-        """The first three."""
+        """Return only the first three queues."""
         return (await super().served(request))[:3]
 
 
@@ -96,7 +97,7 @@ class ServesTheExcluded(HonestBroker):
     caught_by = ("Patterns",)
 
     async def lease(self, request: LeaseRequest) -> list[Lease]:
-        """Paused or not."""
+        """Lease without exclusions."""
         return await self.inner.lease(msgspec.structs.replace(request, excluded=()))
 
 
@@ -106,7 +107,7 @@ class ServesExcludedNames(HonestBroker):
     caught_by = ("Patterns",)
 
     async def lease(self, request: LeaseRequest) -> list[Lease]:
-        """Named is named."""
+        """Exclude nothing from named queues."""
         if has_pattern(request.queues):
             return await self.inner.lease(request)
         return await self.inner.lease(msgspec.structs.replace(request, excluded=()))
@@ -117,9 +118,15 @@ class WaitsForQueuesThatAreThere(HonestBroker):
 
     caught_by = ("Patterns",)
 
-    async def wait(self, queues: Sequence[str], seconds: float, excluded: Sequence[str] = ()) -> None:
-        """A new one wakes nobody."""
-        await self.inner.wait(served_of(await self.inner.queues(), queues, excluded), seconds)
+    async def wait(
+        self,
+        queues: Sequence[str],
+        seconds: float,
+        excluded: Sequence[str] = (),
+        limits: Mapping[str, Limit] = NO_LIMITS,
+    ) -> None:
+        """Wait only for queues that exist now."""
+        await self.inner.wait(served_of(await self.inner.queues(), queues, excluded), seconds, limits=limits)
 
 
 class TheExcludedWake(HonestBroker):
@@ -127,17 +134,29 @@ class TheExcludedWake(HonestBroker):
 
     caught_by = ("Patterns",)
 
-    async def wait(self, queues: Sequence[str], seconds: float, excluded: Sequence[str] = ()) -> None:
-        """Something is there."""
+    async def wait(
+        self,
+        queues: Sequence[str],
+        seconds: float,
+        excluded: Sequence[str] = (),
+        limits: Mapping[str, Limit] = NO_LIMITS,
+    ) -> None:
+        """Wait without exclusions."""
         del excluded
-        await self.inner.wait(queues, seconds)
+        await self.inner.wait(queues, seconds, limits=limits)
 
 
 class AnyQueueWakes(HonestBroker):
-    """Wakes those who wait for a pattern for everything."""
+    """Wakes waiters on a pattern for every queue."""
 
     caught_by = ("Patterns",)
 
-    async def wait(self, queues: Sequence[str], seconds: float, excluded: Sequence[str] = ()) -> None:
-        """Something may match."""
-        await self.inner.wait(["*"] if has_pattern(queues) else queues, seconds, excluded)
+    async def wait(
+        self,
+        queues: Sequence[str],
+        seconds: float,
+        excluded: Sequence[str] = (),
+        limits: Mapping[str, Limit] = NO_LIMITS,
+    ) -> None:
+        """Wait for every queue if one is a pattern."""
+        await self.inner.wait(["*"] if has_pattern(queues) else queues, seconds, excluded, limits)

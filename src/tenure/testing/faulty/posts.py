@@ -17,7 +17,7 @@ class SecondPostWins(HonestBoard):
     caught_by = ("Posts",)
 
     async def post(self, post: Post) -> bool:
-        """The last word counts."""
+        """Replace the post that stands."""
         was_posted = await self.inner.withdraw(post.kind, post.name)
         await self.inner.post(post)
         return not was_posted
@@ -29,7 +29,7 @@ class EveryPostIsNew(HonestBoard):
     caught_by = ("Posts",)
 
     async def post(self, post: Post) -> bool:
-        """It is yours."""
+        """Answer that the post is new."""
         await self.inner.post(post)
         return True
 
@@ -40,7 +40,7 @@ class LooksThenPosts(HonestBoard):
     caught_by = ("Posts",)
 
     async def post(self, post: Post) -> bool:
-        """In two steps."""
+        """Look and post in two steps."""
         standing = [(one.kind, one.name) for one in (await self.inner.read()).posts]
         await asyncio.sleep(0)
         await self.inner.post(post)
@@ -53,7 +53,7 @@ class MixesKindsOfPosts(HonestBoard):
     caught_by = ("Posts",)
 
     async def post(self, post: Post) -> bool:
-        """Whatever its kind is."""
+        """Refuse a name that another kind has."""
         if any(one.name == post.name for one in (await self.inner.read()).posts):
             return False
         return await self.inner.post(post)
@@ -65,7 +65,7 @@ class WithdrawsEveryKind(HonestBoard):
     caught_by = ("Posts",)
 
     async def withdraw(self, kind: PostKind, name: str) -> bool:
-        """Whatever their kind is."""
+        """Withdraw the posts of every kind."""
         answers = {each: await self.inner.withdraw(each, name) for each in PostKind}
         return answers[kind]
 
@@ -76,7 +76,7 @@ class PostsStandForEver(HonestBoard):
     caught_by = ("Posts",)
 
     async def post(self, post: Post) -> bool:
-        """Until it is withdrawn."""
+        """Post without an end."""
         return await self.inner.post(msgspec.structs.replace(post, until=None))
 
 
@@ -91,14 +91,14 @@ class OldPostsBlockNewOnes(HonestBoard):
         self._taken: set[tuple[PostKind, str]] = set()
 
     async def post(self, post: Post) -> bool:
-        """The name is taken."""
+        """Refuse a name that was ever posted."""
         if (post.kind, post.name) in self._taken:
             return False
         self._taken.add((post.kind, post.name))
         return await self.inner.post(post)
 
     async def withdraw(self, kind: PostKind, name: str) -> bool:
-        """The name is free."""
+        """Withdraw, and free the name."""
         self._taken.discard((kind, name))
         return await self.inner.withdraw(kind, name)
 
@@ -114,7 +114,7 @@ class OldPostsFillTheBoard(HonestBoard):
         self._count = 0
 
     async def post(self, post: Post) -> bool:
-        """One more."""
+        """Refuse once 500 posts were made."""
         if self._count >= 500:
             msg = "the board is full; nothing was posted"
             raise BadArgument(msg)
@@ -124,39 +124,39 @@ class OldPostsFillTheBoard(HonestBoard):
 
 
 class PausesDropPosts(HonestBoard):
-    """Writes the board anew with each pause, as a version did that knew no posts."""
+    """Writes the board again with each pause, as a version did that knew no posts."""
 
     caught_by = ("Posts",)
 
     async def pause(self, pause: Pause) -> bool:
-        """Without them."""
+        """Drop all posts, then pause."""
         await _drop_all(self)
         return await self.inner.pause(pause)
 
 
 class ResumingDropsPosts(HonestBoard):
-    """Writes the board anew with each resume."""
+    """Writes the board again with each resume."""
 
     caught_by = ("Posts",)
 
     async def resume(self, queue: str) -> bool:
-        """Without them."""
+        """Drop all posts, then resume."""
         await _drop_all(self)
         return await self.inner.resume(queue)
 
 
 class CancelsDropPosts(HonestBoard):
-    """Writes the board anew when a message was cancelled."""
+    """Writes the board again when a message was cancelled."""
 
     caught_by = ("Posts",)
 
     def __init__(self, inner: State, clock: VirtualClock) -> None:
-        """No cancel was seen yet."""
+        """Begin at zero cancels."""
         super().__init__(inner, clock)
         self._cancels = 0
 
     async def read(self) -> Notices:
-        """Without them, after a cancel."""
+        """Drop all posts after a cancel."""
         notices = await self.inner.read()
         if notices.cancels == self._cancels:
             return notices
@@ -171,7 +171,7 @@ class TellsPostsInAnyOrder(HonestBoard):
     caught_by = ("Posts",)
 
     async def read(self) -> Notices:
-        """Backwards."""
+        """Return the posts in reverse."""
         notices = await self.inner.read()
         return msgspec.structs.replace(notices, posts=notices.posts[::-1])
 
@@ -182,7 +182,7 @@ class ForgetsWhoPosted(HonestBoard):
     caught_by = ("Posts",)
 
     async def post(self, post: Post) -> bool:
-        """By nobody."""
+        """Post without the name of the process."""
         return await self.inner.post(msgspec.structs.replace(post, by=""))
 
 

@@ -1,11 +1,12 @@
 """Brokers that are wrong about which queues there are."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import msgspec
 
 from tenure.broker import RETIRE_BATCH, Broker, Sent, SweepRequest, Swept
 from tenure.lease import Lease, LeaseRequest
+from tenure.limit import NO_LIMITS, Limit
 from tenure.message import Outgoing
 from tenure.testing.faulty.honest import HonestBroker
 from tenure.testing.virtual import VirtualClock
@@ -17,7 +18,7 @@ class ListsQueuesAsTheyCame(HonestBroker):
     caught_by = ("Queues",)
 
     async def queues(self) -> list[str]:
-        """The other way round."""
+        """Return the queues in reverse."""
         return (await self.inner.queues())[::-1]
 
 
@@ -27,20 +28,20 @@ class ListsQueuesWithWorkOnly(HonestBroker):
     caught_by = ("Queues",)
 
     async def queues(self) -> list[str]:
-        """Ready ones."""
+        """Return only queues with ready messages."""
         return [depth.queue for depth in await self.inner.depth() if depth.ready]
 
 
 class _Forgetting(HonestBroker):
-    """Not a fault yet: knows which queues were forgotten."""
+    """Base of faults: knows which queues were forgotten."""
 
     def __init__(self, inner: Broker, clock: VirtualClock) -> None:
-        """None yet."""
+        """Begin with an empty set of forgotten queues."""
         super().__init__(inner, clock)
         self.forgotten: set[str] = set()
 
     async def forget_queue(self, queue: str) -> bool:
-        """Remember."""
+        """Forget the queue, and remember that."""
         is_gone = await self.inner.forget_queue(queue)
         if is_gone:
             self.forgotten.add(queue)
@@ -53,7 +54,7 @@ class ForgetsFullQueues(HonestBroker):
     caught_by = ("Queues",)
 
     async def forget_queue(self, queue: str) -> bool:
-        """Gone."""
+        """Answer that the queue is gone."""
         await self.inner.forget_queue(queue)
         return True
 
@@ -64,7 +65,7 @@ class ForgetsQueuesWithDeadLetters(HonestBroker):
     caught_by = ("Queues",)
 
     async def forget_queue(self, queue: str) -> bool:
-        """Dead is gone."""
+        """Answer that a queue with only dead letters is gone."""
         (depth,) = await self.inner.depth([queue])
         return await self.inner.forget_queue(queue) or not (depth.ready or depth.leased or depth.delayed)
 
@@ -75,7 +76,7 @@ class ForgetsQueuesWhoseMessagesAreHeld(HonestBroker):
     caught_by = ("Queues",)
 
     async def forget_queue(self, queue: str) -> bool:
-        """Nothing waits."""
+        """Answer that a queue with only leased messages is gone."""
         (depth,) = await self.inner.depth([queue])
         return await self.inner.forget_queue(queue) or not (depth.ready or depth.dead or depth.delayed)
 
@@ -86,17 +87,17 @@ class NeverForgetsAQueue(HonestBroker):
     caught_by = ("Queues",)
 
     def __init__(self, inner: Broker, clock: VirtualClock) -> None:
-        """None yet."""
+        """Begin with an empty set of queues."""
         super().__init__(inner, clock)
         self.seen: set[str] = set()
 
     async def send(self, batch: Sequence[Outgoing]) -> list[Sent]:
-        """Remember."""
+        """Send, and remember the queues."""
         self.seen |= {one.message.queue for one in batch}
         return await self.inner.send(batch)
 
     async def queues(self) -> list[str]:
-        """All of them."""
+        """Return all queues ever used."""
         return sorted({*self.seen, *await self.inner.queues()})
 
 
@@ -106,7 +107,7 @@ class AForgottenQueueStaysForgotten(_Forgetting):
     caught_by = ("Queues",)
 
     async def queues(self) -> list[str]:
-        """Gone is gone."""
+        """Leave out queues that were forgotten."""
         return [queue for queue in await self.inner.queues() if queue not in self.forgotten]
 
 
@@ -116,7 +117,7 @@ class AForgottenQueueIsNotServed(_Forgetting):
     caught_by = ("Queues",)
 
     async def lease(self, request: LeaseRequest) -> list[Lease]:
-        """Nobody looks there."""
+        """Exclude queues that were forgotten."""
         return await self.inner.lease(msgspec.structs.replace(request, excluded=(*request.excluded, *self.forgotten)))
 
 
@@ -126,7 +127,7 @@ class AForgottenQueueForgetsWhatIsDone(_Forgetting):
     caught_by = ("Queues",)
 
     async def send(self, batch: Sequence[Outgoing]) -> list[Sent]:
-        """Never seen."""
+        """Answer that a message of a forgotten queue is new."""
         answers = await self.inner.send(batch)
         return [
             msgspec.structs.replace(answer, duplicate=False) if one.message.queue in self.forgotten else answer
@@ -139,11 +140,17 @@ class AForgottenQueueWakesNobody(_Forgetting):
 
     caught_by = ("Queues",)
 
-    async def wait(self, queues: Sequence[str], seconds: float, excluded: Sequence[str] = ()) -> None:
-        """Whoever waits for it waits in vain."""
-        await super().wait(queues, min(seconds, 5.0), excluded)
+    async def wait(
+        self,
+        queues: Sequence[str],
+        seconds: float,
+        excluded: Sequence[str] = (),
+        limits: Mapping[str, Limit] = NO_LIMITS,
+    ) -> None:
+        """Sleep through the wait for a forgotten queue."""
+        await super().wait(queues, min(seconds, 5.0), excluded, limits)
         if self.forgotten or seconds > 5.0:
-            await super().wait(queues, seconds, (*excluded, *self.forgotten))
+            await super().wait(queues, seconds, (*excluded, *self.forgotten), limits)
 
 
 class SweepsForgetTooSoon(HonestBroker):
@@ -152,19 +159,19 @@ class SweepsForgetTooSoon(HonestBroker):
     caught_by = ("Queues",)
 
     async def sweep(self, request: SweepRequest) -> Swept:
-        """And tidy up."""
+        """Forget every empty queue, then sweep."""
         for queue in await self.inner.queues():
             await self.inner.forget_queue(queue)
         return await self.inner.sweep(request)
 
 
 class SweepsForgetNothing(NeverForgetsAQueue):
-    """Forgets a queue only if somebody asks for it."""
+    """Forgets a queue only on request."""
 
     caught_by = ("Queues",)
 
     async def forget_queue(self, queue: str) -> bool:
-        """On request."""
+        """Forget the queue on request only."""
         is_gone = await self.inner.forget_queue(queue)
         if is_gone:
             self.seen.discard(queue)
@@ -172,22 +179,22 @@ class SweepsForgetNothing(NeverForgetsAQueue):
 
 
 class LeasingMakesQueues(HonestBroker):
-    """Lists a queue that somebody only asked for."""
+    """Lists a queue that was only asked for."""
 
     caught_by = ("Queues",)
 
     def __init__(self, inner: Broker, clock: VirtualClock) -> None:
-        """Nobody asked yet."""
+        """Begin with an empty set of queues."""
         super().__init__(inner, clock)
         self.asked: set[str] = set()
 
     async def lease(self, request: LeaseRequest) -> list[Lease]:
-        """Remember."""
+        """Lease, and remember the queues that were asked for."""
         self.asked |= {queue for queue in request.queues if "*" not in queue}
         return await self.inner.lease(request)
 
     async def queues(self) -> list[str]:
-        """Whoever was asked for."""
+        """Return also queues that were only asked for."""
         return sorted({*self.asked, *await self.inner.queues()})
 
 
@@ -197,7 +204,7 @@ class SweepsNameNoQueues(HonestBroker):
     caught_by = ("Queues",)
 
     async def sweep(self, request: SweepRequest) -> Swept:
-        """Somewhere."""
+        """Report no queues."""
         return msgspec.structs.replace(await self.inner.sweep(request), queues={})
 
 
@@ -207,7 +214,7 @@ class SweepsNameNoQueuesOfTheDead(HonestBroker):
     caught_by = ("Queues",)
 
     async def sweep(self, request: SweepRequest) -> Swept:
-        """Somewhere."""
+        """Report no queues of dead letters."""
         swept = await self.inner.sweep(request)
         queues = {id: queue for id, queue in swept.queues.items() if id not in swept.dead}
         return msgspec.structs.replace(swept, queues=queues)
@@ -219,6 +226,6 @@ class RetirementsNameNoQueues(HonestBroker):
     caught_by = ("Queues",)
 
     async def retire(self, owner: str, *, crashed: bool, limit: int = RETIRE_BATCH) -> Swept:
-        """Somewhere."""
+        """Report no queues."""
         swept = await self.inner.retire(owner, crashed=crashed, limit=limit)
         return msgspec.structs.replace(swept, queues={})

@@ -16,7 +16,7 @@ class TellsNoRefusalBeforehand(HonestBroker):
     caught_by = ("Refusing",)
 
     def refusal(self, outgoing: Outgoing) -> Reason | None:  # noqa: ARG002 - of the contract
-        """Everything is fine."""
+        """Refuse nothing beforehand."""
         return None
 
 
@@ -26,7 +26,7 @@ class RefusesWhatItWouldTake(HonestBroker):
     caught_by = ("Refusing",)
 
     def refusal(self, outgoing: Outgoing) -> Reason | None:
-        """No delays."""
+        """Refuse every delay beforehand."""
         return Reason("delay_too_long", "no delays") if outgoing.delay_seconds else self.inner.refusal(outgoing)
 
 
@@ -36,7 +36,7 @@ class DropsWhatWasRefused(HonestBroker):
     caught_by = ("Refusing",)
 
     async def put_aside(self, batch: Sequence[Refused]) -> None:
-        """Nowhere."""
+        """Store nothing."""
 
 
 class PutsAsideOneOfEach(HonestBroker):
@@ -45,7 +45,7 @@ class PutsAsideOneOfEach(HonestBroker):
     caught_by = ("Refusing",)
 
     async def put_aside(self, batch: Sequence[Refused]) -> None:
-        """Only that."""
+        """Store only the first of the batch."""
         await self.inner.put_aside(batch[:1])
 
 
@@ -55,7 +55,7 @@ class PutsAsideWithoutAReason(HonestBroker):
     caught_by = ("Refusing",)
 
     async def put_aside(self, batch: Sequence[Refused]) -> None:
-        """For no reason."""
+        """Store an empty reason."""
         await self.inner.put_aside([msgspec.structs.replace(one, reason=Reason("dead", "")) for one in batch])
 
 
@@ -65,16 +65,16 @@ class PutsAsideWhatIsInItsQueue(HonestBroker):
     caught_by = ("Refusing",)
 
     async def put_aside(self, batch: Sequence[Refused]) -> None:
-        """Out of its queue."""
+        """Delete the messages from their queue first."""
         await self.inner.delete([one.message.id for one in batch])
         await self.inner.put_aside(batch)
 
 
 class SendsWhatWasRefused(HonestBroker):
-    """Puts what was refused into its queue all the same, where it cannot be run as it was meant."""
+    """Puts what was refused into its queue anyway, where it cannot be run as it was meant."""
 
     caught_by = ("Refusing",)
 
     async def put_aside(self, batch: Sequence[Refused]) -> None:
-        """As if it had been sent."""
+        """Send the messages."""
         await self.inner.send([Outgoing(one.message) for one in batch])

@@ -19,7 +19,7 @@ class NeverReturns(HonestBroker):
     caught_by = ("Returning",)
 
     async def sweep(self, request: SweepRequest) -> Swept:
-        """Nothing to see here."""
+        """Return no messages."""
         del request
         return Swept()
 
@@ -30,7 +30,7 @@ class RevivesTheAcked(HonestBroker):
     caught_by = ("Returning",)
 
     async def ack(self, batch: Sequence[Ack]) -> list[Settlement]:
-        """The sweep had read it before, so to say."""
+        """Answer a batch with a late ack with success, but ack nothing."""
         now = self.clock.monotonic()
         late = [one for one in batch if one.lease.has_expired(now)]
         if not late:
@@ -44,7 +44,7 @@ class SweepsWhatIsHealthy(Remembering):
     caught_by = ("Returning",)
 
     async def sweep(self, request: SweepRequest) -> Swept:
-        """Better soon."""
+        """Return leases that end soon, too."""
         swept = await self.inner.sweep(request)
         soon = [one for one in self.latest.values() if one.remaining(self.clock.monotonic()) < 10.0]
         settlements = await self.inner.give_back([GiveBack(one) for one in soon])
@@ -54,12 +54,12 @@ class SweepsWhatIsHealthy(Remembering):
 
 
 class HealthyLeasesHideOverdueOnes(HonestBroker):
-    """Looks at the first so many leases only, as XPENDING without IDLE does."""
+    """Looks at the first this many leases only, as XPENDING without IDLE does."""
 
     caught_by = ("Returning",)
 
     async def sweep(self, request: SweepRequest) -> Swept:
-        """From the front."""
+        """Look only at the leases that were lent first."""
         held = (await self.inner.leases()).leases
         for queue in {one.queue for one in held}:
             lent_first = sorted((one for one in held if one.queue == queue), key=lambda one: (one.leased_at, one.id))
@@ -74,7 +74,7 @@ class AdoptsInSilence(HonestBroker):
     caught_by = ("Returning",)
 
     async def sweep(self, request: SweepRequest) -> Swept:
-        """Not a word."""
+        """Report no adopted leases."""
         return msgspec.structs.replace(await self.inner.sweep(request), adopted=())
 
 
@@ -84,7 +84,7 @@ class IgnoresTheSweepLimit(HonestBroker):
     caught_by = ("Returning",)
 
     async def sweep(self, request: SweepRequest) -> Swept:
-        """No limit."""
+        """Sweep without a limit."""
         return await self.inner.sweep(msgspec.structs.replace(request, limit=100_000))
 
 
@@ -94,7 +94,7 @@ class IgnoresGrace(HonestBroker):
     caught_by = ("Returning",)
 
     async def sweep(self, request: SweepRequest) -> Swept:
-        """No gap is a gap."""
+        """Sweep as if no gap were an outage."""
         return await self.inner.sweep(msgspec.structs.replace(request, interval_seconds=1e12))
 
 
@@ -104,7 +104,7 @@ class GraceForEver(HonestBroker):
     caught_by = ("Returning",)
 
     async def sweep(self, request: SweepRequest) -> Swept:
-        """Every gap is a gap."""
+        """Sweep as if every gap were an outage."""
         return await self.inner.sweep(msgspec.structs.replace(request, interval_seconds=1e-9))
 
 
@@ -114,7 +114,7 @@ class GraceAtEveryGap(Remembering):
     caught_by = ("Grace",)
 
     async def sweep(self, request: SweepRequest) -> Swept:
-        """Nobody remembers who had a window already."""
+        """Touch every lease after a gap."""
         swept = await self.inner.sweep(request)
         if swept.grace:
             await self.inner.touch(list(self.latest.values()))
@@ -122,24 +122,24 @@ class GraceAtEveryGap(Remembering):
 
 
 class GapKeeping(Remembering):
-    """Not a fault yet: knows whether a sweep comes after a gap, and returns leases by its own account."""
+    """Base of faults: knows whether a sweep comes after a gap, and returns leases by its own account."""
 
     def __init__(self, inner: Broker, clock: VirtualClock) -> None:
-        """Nobody swept yet."""
+        """Begin with a sweep at this moment."""
         super().__init__(inner, clock)
         self.swept_at = clock.monotonic()
 
     def is_gap(self, request: SweepRequest) -> bool:
-        """Whether nobody swept for two intervals; from now on somebody has."""
+        """Whether no sweep ran for two intervals; from now on one has."""
         before, self.swept_at = self.swept_at, self.clock.monotonic()
         return self.swept_at - before > 2 * request.interval_seconds
 
     async def deadlines(self) -> dict[str, float]:
-        """Of everything that is lent, by message: in how many seconds it ends."""
+        """Return the seconds until each lease ends, by message."""
         return {one.id: one.deadline_in for one in (await self.inner.leases()).leases}
 
     async def return_too(self, leases: Sequence[Lease], swept: Swept) -> Swept:
-        """Return these besides."""
+        """Return the messages of these leases, too."""
         settlements = await self.inner.give_back([GiveBack(lease) for lease in leases])
         pairs = zip(leases, settlements, strict=True)
         more = tuple(lease.id for lease, settlement in pairs if settlement.took_effect)
@@ -152,18 +152,18 @@ class TouchEarnsNoGrace(GapKeeping):
     caught_by = ("Grace",)
 
     def __init__(self, inner: Broker, clock: VirtualClock) -> None:
-        """Nobody had a window yet."""
+        """Begin without extended or touched leases."""
         super().__init__(inner, clock)
         self.graced: set[int] = set()
         self.touched: set[int] = set()
 
     async def touch(self, leases: Sequence[Lease]) -> list[Lease]:
-        """Heard, but it earns nothing."""
+        """Touch, and remember which leases had their window."""
         self.touched |= {lease.fence for lease in leases} & self.graced
         return await self.inner.touch(leases)
 
     async def sweep(self, request: SweepRequest) -> Swept:
-        """Those who had theirs are overdue."""
+        """Return leases that were touched after they had their window."""
         if not self.is_gap(request):
             return await self.inner.sweep(request)
         late = [self.latest[id] for id, left in (await self.deadlines()).items() if left < 0.0]
@@ -179,18 +179,18 @@ class GraceShortens(GapKeeping):
     caught_by = ("Grace",)
 
     def __init__(self, inner: Broker, clock: VirtualClock) -> None:
-        """No deadline was shortened yet."""
+        """Begin without shortened deadlines."""
         super().__init__(inner, clock)
         self.ends: dict[str, float] = {}
 
     async def touch(self, leases: Sequence[Lease]) -> list[Lease]:
-        """From its own deadline on it is as it should be."""
+        """Touch, and forget the shortened deadlines."""
         for lease in leases:
             self.ends.pop(lease.id, None)
         return await self.inner.touch(leases)
 
     async def sweep(self, request: SweepRequest) -> Swept:
-        """A window is a window."""
+        """Shorten deadlines after a gap, and return what is overdue by them."""
         now = self.clock.monotonic()
         if self.is_gap(request):
             held = await self.deadlines()
@@ -205,7 +205,7 @@ class IgnoresMaxAttempts(HonestBroker):
     caught_by = ("Returning",)
 
     async def sweep(self, request: SweepRequest) -> Swept:
-        """Never dead."""
+        """Sweep without a limit of attempts."""
         return await self.inner.sweep(msgspec.structs.replace(request, max_attempts=1_000_000))
 
 
@@ -220,18 +220,18 @@ class DecidesByTheWallClock(Remembering):
         self.ends: dict[str, float] = {}
 
     async def lease(self, request: LeaseRequest) -> list[Lease]:
-        """Note when it ends."""
+        """Lease, and remember the end by the wall clock."""
         leases = await super().lease(request)
         self.ends |= {one.id: self.clock.wall() + one.seconds for one in leases}
         return leases
 
     async def touch(self, leases: Sequence[Lease]) -> list[Lease]:
-        """Note it again."""
+        """Touch, and remember the new end."""
         self.ends |= {one.id: self.clock.wall() + one.seconds for one in leases}
         return await self.inner.touch(leases)
 
     async def sweep(self, request: SweepRequest) -> Swept:
-        """It is late, they say."""
+        """Return leases that are overdue by the wall clock."""
         swept = await self.inner.sweep(request)
         late = [self.latest[id] for id, end in self.ends.items() if end < self.clock.wall()]
         settlements = await self.inner.give_back([GiveBack(one) for one in late])
@@ -246,21 +246,21 @@ class RetireDoesNotBan(Translating):
     caught_by = ("Retiring",)
 
     def __init__(self, inner: Broker, clock: VirtualClock) -> None:
-        """Nobody was retired yet."""
+        """Begin without retired owners."""
         super().__init__(inner, clock)
         self.lives: dict[str, int] = {}
 
     def asked(self, request: LeaseRequest) -> LeaseRequest:
-        """After each retirement it is somebody else."""
+        """Lease under a new owner after each retirement."""
         life = self.lives.get(request.owner, 0)
         return msgspec.structs.replace(request, owner=request.owner + "~" * life)
 
     def shown(self, lease: Lease) -> Lease:
-        """Under the name that was asked for."""
+        """Show the lease under the owner that asked."""
         return msgspec.structs.replace(lease, owner=lease.owner.rstrip("~"))
 
     async def retire(self, owner: str, *, crashed: bool, limit: int = RETIRE_BATCH) -> Swept:
-        """Retire this life of it."""
+        """Retire the owner's present life only."""
         life = self.lives.get(owner, 0)
         self.lives[owner] = life + 1
         return await self.inner.retire(owner + "~" * life, crashed=crashed, limit=limit)
@@ -272,19 +272,19 @@ class RetireBansTheName(HonestBroker):
     caught_by = ("Retiring",)
 
     def __init__(self, inner: Broker, clock: VirtualClock) -> None:
-        """Nobody was retired yet."""
+        """Begin with an empty set of names."""
         super().__init__(inner, clock)
         self.names: set[str] = set()
 
     async def retire(self, owner: str, *, crashed: bool, limit: int = RETIRE_BATCH) -> Swept:
-        """The whole family."""
+        """Retire the owner, and remember its name."""
         self.names.add(owner.partition("/")[0])
         return await self.inner.retire(owner, crashed=crashed, limit=limit)
 
     async def lease(self, request: LeaseRequest) -> list[Lease]:
-        """Not to them."""
+        """Refuse every owner with a retired name."""
         if request.owner.partition("/")[0] in self.names:
-            raise OwnerRetired("somebody of that name died")
+            raise OwnerRetired("an owner of that name died")
         return await self.inner.lease(request)
 
 
@@ -294,7 +294,7 @@ class RetireWaitsForTheLease(HonestBroker):
     caught_by = ("Retiring",)
 
     async def retire(self, owner: str, *, crashed: bool, limit: int = RETIRE_BATCH) -> Swept:
-        """Some day."""
+        """Return no messages."""
         del owner, crashed, limit
         return Swept()
 
@@ -305,7 +305,7 @@ class LeavingIsACrash(HonestBroker):
     caught_by = ("Retiring",)
 
     async def retire(self, owner: str, *, crashed: bool, limit: int = RETIRE_BATCH) -> Swept:
-        """All alike."""
+        """Retire as crashed."""
         del crashed
         return await self.inner.retire(owner, crashed=True, limit=limit)
 
@@ -316,7 +316,7 @@ class CrashesAreNotCounted(HonestBroker):
     caught_by = ("Retiring",)
 
     async def retire(self, owner: str, *, crashed: bool, limit: int = RETIRE_BATCH) -> Swept:
-        """All alike."""
+        """Retire as left."""
         del crashed
         return await self.inner.retire(owner, crashed=False, limit=limit)
 
@@ -327,7 +327,7 @@ class RetireIgnoresItsLimit(HonestBroker):
     caught_by = ("Retiring",)
 
     async def retire(self, owner: str, *, crashed: bool, limit: int = RETIRE_BATCH) -> Swept:
-        """All of it."""
+        """Retire without a limit."""
         del limit
         return await self.inner.retire(owner, crashed=crashed)
 
@@ -338,7 +338,7 @@ class RetireBansLast(HonestBroker):
     caught_by = ("Retiring",)
 
     async def retire(self, owner: str, *, crashed: bool, limit: int = RETIRE_BATCH) -> Swept:
-        """First things last."""
+        """Return a part first, and ban with the last part."""
         held = await self.inner.held(owner)
         if len(held) <= limit:
             return await self.inner.retire(owner, crashed=crashed, limit=limit)
@@ -352,5 +352,5 @@ class RetireSaysItIsDone(HonestBroker):
     caught_by = ("Retiring",)
 
     async def retire(self, owner: str, *, crashed: bool, limit: int = RETIRE_BATCH) -> Swept:
-        """That was all."""
+        """Report that nothing is left."""
         return msgspec.structs.replace(await self.inner.retire(owner, crashed=crashed, limit=limit), more=False)

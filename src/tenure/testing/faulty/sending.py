@@ -21,7 +21,7 @@ class LosesOnRepeatedSend(HonestBroker):
     caught_by = ("Sending",)
 
     async def send(self, batch: Sequence[Outgoing]) -> list[Sent]:
-        """Remove what is known."""
+        """Delete messages that were known."""
         answers = await self.inner.send(batch)
         await self.inner.delete([answer.id for answer in answers if answer.duplicate])
         return answers
@@ -38,7 +38,7 @@ class StoresRepeatedSends(HonestBroker):
         self.copies: dict[str, str] = {}
 
     async def send(self, batch: Sequence[Outgoing]) -> list[Sent]:
-        """Store what is known once more."""
+        """Store a known message once more."""
         answers = await self.inner.send(batch)
         for outgoing, answer in zip(batch, answers, strict=True):
             if answer.duplicate:
@@ -60,21 +60,21 @@ class DatesByTheLastRepeat(HonestBroker):
     caught_by = ("Sending",)
 
     def __init__(self, inner: Broker, clock: VirtualClock) -> None:
-        """Nothing was repeated yet."""
+        """Begin without repeated sends."""
         super().__init__(inner, clock)
         self.moments: dict[str, float] = {}
 
     async def send(self, batch: Sequence[Outgoing]) -> list[Sent]:
-        """Remember the moment."""
+        """Send, and remember the moment."""
         self.moments |= {one.message.id: one.message.sent_at for one in batch}
         return await self.inner.send(batch)
 
     def twin(self) -> "DatesByTheLastRepeat":
-        """All connections know the same."""
+        """Return itself, so that all connections know the same."""
         return self
 
     async def lease(self, request: LeaseRequest) -> list[Lease]:
-        """With that moment."""
+        """Lend with the remembered moment."""
         return [self._dated(lease) for lease in await self.inner.lease(request)]
 
     def _dated(self, lease: Lease) -> Lease:
@@ -92,12 +92,12 @@ class KnowsIdsByQueue(StoresRepeatedSends):
     caught_by = ("Sending",)
 
     def __init__(self, inner: Broker, clock: VirtualClock) -> None:
-        """Where each id was sent first."""
+        """Begin without known queues of ids."""
         super().__init__(inner, clock)
         self.first_queues: dict[str, str] = {}
 
     async def send(self, batch: Sequence[Outgoing]) -> list[Sent]:
-        """Store what only another queue knows."""
+        """Store messages that only another queue knows."""
         answers = []
         for outgoing in batch:
             message = outgoing.message
@@ -112,7 +112,7 @@ class AnswersOutOfOrder(HonestBroker):
     caught_by = ("Sending",)
 
     async def send(self, batch: Sequence[Outgoing]) -> list[Sent]:
-        """Fresh ones first."""
+        """Answer with new messages first."""
         return sorted(await self.inner.send(batch), key=lambda sent: sent.duplicate)
 
 
@@ -122,7 +122,7 @@ class RefusesWholeBatches(HonestBroker):
     caught_by = ("Sending",)
 
     async def send(self, batch: Sequence[Outgoing]) -> list[Sent]:
-        """All or nothing."""
+        """Refuse the whole batch if one message is too large."""
         limit = self.traits.body_limit
         large = [one.message for one in batch if len(encode(one.message)) > limit]
         if not large:
@@ -137,7 +137,7 @@ class TruncatesLargeBodies(HonestBroker):
     caught_by = ("Sending",)
 
     async def send(self, batch: Sequence[Outgoing]) -> list[Sent]:
-        """Cut."""
+        """Cut bodies that are too large."""
         return await self.inner.send([self._cut(one) for one in batch])
 
     def _cut(self, outgoing: Outgoing) -> Outgoing:
@@ -152,7 +152,7 @@ class TakesWhatItCannotKeep(HonestBroker):
     caught_by = ("Sendable",)
 
     async def send(self, batch: Sequence[Outgoing]) -> list[Sent]:
-        """Refuse nothing but what is too large."""
+        """Refuse only messages that are too large."""
         taken = ("bad_argument", "body_undecodable", "body_too_deep")
         return [
             Sent(sent.id) if sent.refusal is not None and sent.refusal.code in taken else sent
@@ -166,7 +166,7 @@ class RefusesNeighbours(HonestBroker):
     caught_by = ("Sendable",)
 
     async def send(self, batch: Sequence[Outgoing]) -> list[Sent]:
-        """All or nothing."""
+        """Refuse the whole batch if one message is refused."""
         refusals = [unsendable(one) for one in batch]
         if not any(refusals):
             return await self.inner.send(batch)
@@ -175,7 +175,7 @@ class RefusesNeighbours(HonestBroker):
 
 
 class Rewriting(HonestBroker):
-    """Not a fault yet: stores another message than was sent, and lends the envelope that was sent."""
+    """Base of faults: stores another message than was sent, and lends the envelope that was sent."""
 
     def __init__(self, inner: Broker, clock: VirtualClock) -> None:
         """Remember what was really sent, by what was stored instead."""
@@ -183,18 +183,18 @@ class Rewriting(HonestBroker):
         self.envelopes: dict[bytes, bytes] = {}
 
     def rewritten(self, outgoing: Outgoing) -> Outgoing:
-        """What is stored instead."""
+        """Return the message that is stored instead."""
         return outgoing
 
     async def send(self, batch: Sequence[Outgoing]) -> list[Sent]:
-        """Store something else."""
+        """Send the changed messages."""
         rewritten = [self.rewritten(one) for one in batch]
         pairs = zip(rewritten, batch, strict=True)
         self.envelopes |= {encode(new.message): encode(old.message) for new, old in pairs}
         return await self.inner.send(rewritten)
 
     async def lease(self, request: LeaseRequest) -> list[Lease]:
-        """Lend what was sent."""
+        """Lend the envelopes that were sent."""
         return [
             msgspec.structs.replace(one, envelope=self.envelopes.get(one.envelope, one.envelope))
             for one in await self.inner.lease(request)
@@ -207,7 +207,7 @@ class IgnoresPriority(Rewriting):
     caught_by = ("Priority",)
 
     def rewritten(self, outgoing: Outgoing) -> Outgoing:
-        """All alike."""
+        """Store every message with the same priority."""
         return _with(outgoing, msgspec.structs.replace(outgoing.message, priority=5))
 
 
@@ -217,7 +217,7 @@ class IgnoresOverrides(Rewriting):
     caught_by = ("Lending", "Returning")
 
     def rewritten(self, outgoing: Outgoing) -> Outgoing:
-        """Nobody is special."""
+        """Store every message without overrides."""
         return _with(outgoing, msgspec.structs.replace(outgoing.message, overrides=NO_OVERRIDES))
 
 
@@ -227,7 +227,7 @@ class IgnoresKeys(Rewriting):
     caught_by = ("Keys",)
 
     def rewritten(self, outgoing: Outgoing) -> Outgoing:
-        """Without the key."""
+        """Store without the key."""
         return _with(outgoing, msgspec.structs.replace(outgoing.message, key=None))
 
 
@@ -243,7 +243,7 @@ class DeadKeepTheirKeys(HonestBroker):
         self.dead: dict[str | None, str] = {}
 
     async def send(self, batch: Sequence[Outgoing]) -> list[Sent]:
-        """Take the dead one for the new one."""
+        """Treat a message with a dead key as a duplicate."""
         self.sent |= {one.message.id: one.message for one in batch}
         answers = []
         for outgoing in batch:
@@ -252,7 +252,7 @@ class DeadKeepTheirKeys(HonestBroker):
         return answers
 
     async def dead_letter(self, batch: Sequence[DeadLetter]) -> list[Settlement]:
-        """Remember the key."""
+        """Put aside, and remember the key."""
         for one in batch:
             message = self.sent[one.lease.id]
             if message.key is not None:
@@ -266,7 +266,7 @@ class PromotesEarly(HonestBroker):
     caught_by = ("Delays",)
 
     async def send(self, batch: Sequence[Outgoing]) -> list[Sent]:
-        """Not quite as long."""
+        """Shorten the delay by a tenth."""
         return await self.inner.send([_delayed(one, one.delay_seconds * 0.9) for one in batch])
 
 
@@ -276,7 +276,7 @@ class PromotesLate(HonestBroker):
     caught_by = ("Delays",)
 
     async def send(self, batch: Sequence[Outgoing]) -> list[Sent]:
-        """Some seconds more."""
+        """Lengthen the delay by some seconds."""
         return await self.inner.send([self._later(one) for one in batch])
 
     def _later(self, outgoing: Outgoing) -> Outgoing:
@@ -289,7 +289,7 @@ class NeverPromotes(HonestBroker):
     caught_by = ("Delays",)
 
     async def send(self, batch: Sequence[Outgoing]) -> list[Sent]:
-        """For ever, nearly."""
+        """Lengthen the delay a million times."""
         return await self.inner.send([_delayed(one, one.delay_seconds * 1e6) for one in batch])
 
 

@@ -12,22 +12,22 @@ from tenure.verdict import Reason
 
 
 class AcksForAnyone(Remembering):
-    """Deletes a message for whoever says that it is done, also while somebody else holds it."""
+    """Deletes a message for every caller that says that it is done, also while another owner holds it."""
 
     caught_by = ("Fencing",)
 
     async def ack(self, batch: Sequence[Ack]) -> list[Settlement]:
-        """As XACK does."""
+        """Ack with the lease that is held now, as XACK does."""
         return await self.inner.ack([msgspec.structs.replace(one, lease=self.now_held(one.lease)) for one in batch])
 
 
 class StaleAckDeletes(HonestBroker):
-    """Deletes a message that was returned and that nobody holds."""
+    """Deletes a message that was returned and is not leased."""
 
     caught_by = ("Fencing",)
 
     async def ack(self, batch: Sequence[Ack]) -> list[Settlement]:
-        """By id alone."""
+        """Delete the message by id if its lease is gone."""
         return [await self._ack(one) for one in batch]
 
     async def _ack(self, ack: Ack) -> Settlement:
@@ -38,33 +38,33 @@ class StaleAckDeletes(HonestBroker):
 
 
 class NacksForAnyone(Remembering):
-    """Returns a message for whoever says that it failed."""
+    """Returns a message for every caller that says that it failed."""
 
     caught_by = ("Fencing",)
 
     async def nack(self, batch: Sequence[Nack]) -> list[Settlement]:
-        """By id alone."""
+        """Nack with the lease that is held now."""
         return await self.inner.nack([msgspec.structs.replace(one, lease=self.now_held(one.lease)) for one in batch])
 
 
 class GivesBackForAnyone(Remembering):
-    """Returns a message for whoever does not want it."""
+    """Returns a message for every caller that gives it back."""
 
     caught_by = ("Fencing",)
 
     async def give_back(self, batch: Sequence[GiveBack]) -> list[Settlement]:
-        """By id alone."""
+        """Give back with the lease that is held now."""
         held = [msgspec.structs.replace(one, lease=self.now_held(one.lease)) for one in batch]
         return await self.inner.give_back(held)
 
 
 class DeadLettersForAnyone(Remembering):
-    """Puts a message aside for whoever gives it up."""
+    """Makes a message a dead letter for every caller that gives it up."""
 
     caught_by = ("Fencing",)
 
     async def dead_letter(self, batch: Sequence[DeadLetter]) -> list[Settlement]:
-        """By id alone."""
+        """Put aside with the lease that is held now."""
         held = [msgspec.structs.replace(one, lease=self.now_held(one.lease)) for one in batch]
         return await self.inner.dead_letter(held)
 
@@ -75,18 +75,18 @@ class SaysDeletedToEverybody(HonestBroker):
     caught_by = ("Fencing", "Settling")
 
     async def ack(self, batch: Sequence[Ack]) -> list[Settlement]:
-        """200 OK."""
+        """Ack, and answer that every message was deleted."""
         await self.inner.ack(batch)
         return [Settlement(Outcome.DELETED) for _ in batch]
 
 
 class SaysNothingIsTakenOver(HonestBroker):
-    """Does not say that somebody else holds the message now."""
+    """Does not say that another holder has the message now."""
 
     caught_by = ("Fencing",)
 
     async def ack(self, batch: Sequence[Ack]) -> list[Settlement]:
-        """Gone is gone."""
+        """Answer that the message is gone instead of taken over."""
         return [
             Settlement(Outcome.ALREADY_GONE) if one.outcome == Outcome.TAKEN_OVER else one
             for one in await self.inner.ack(batch)
@@ -99,7 +99,7 @@ class LosesResults(HonestBroker):
     caught_by = ("Settling",)
 
     async def ack(self, batch: Sequence[Ack]) -> list[Settlement]:
-        """Without it."""
+        """Ack without the result."""
         return await self.inner.ack([msgspec.structs.replace(one, result=b"") for one in batch])
 
 
@@ -109,7 +109,7 @@ class CountsGiveBacks(HonestBroker):
     caught_by = ("Settling",)
 
     async def give_back(self, batch: Sequence[GiveBack]) -> list[Settlement]:
-        """Every return is a failure."""
+        """Nack instead of giving back."""
         reason = Reason("given_back", "it came back")
         return await self.inner.nack([Nack(one.lease, one.delay_seconds, reason) for one in batch])
 
@@ -120,7 +120,7 @@ class GiveBackLosesItsReason(HonestBroker):
     caught_by = ("Settling",)
 
     async def give_back(self, batch: Sequence[GiveBack]) -> list[Settlement]:
-        """Without it."""
+        """Give back without the reason."""
         return await self.inner.give_back([msgspec.structs.replace(one, reason=None) for one in batch])
 
 
@@ -130,7 +130,7 @@ class GiveBackWithAReasonCounts(HonestBroker):
     caught_by = ("Settling",)
 
     async def give_back(self, batch: Sequence[GiveBack]) -> list[Settlement]:
-        """A reason is a failure."""
+        """Nack if a reason is given."""
         return [await self._give_back(one) for one in batch]
 
     async def _give_back(self, word: GiveBack) -> Settlement:
@@ -145,7 +145,7 @@ class ForgetsAttempts(HonestBroker):
     caught_by = ("Settling",)
 
     async def nack(self, batch: Sequence[Nack]) -> list[Settlement]:
-        """Every failure is a return."""
+        """Give back instead of nacking."""
         return await self.inner.give_back([GiveBack(one.lease, one.delay_seconds) for one in batch])
 
 
@@ -155,7 +155,7 @@ class IgnoresRetryDelays(HonestBroker):
     caught_by = ("Delays",)
 
     async def nack(self, batch: Sequence[Nack]) -> list[Settlement]:
-        """Now."""
+        """Nack without the delay."""
         return await self.inner.nack([msgspec.structs.replace(one, delay_seconds=0.0) for one in batch])
 
 
@@ -165,7 +165,7 @@ class DropsHandOffs(HonestBroker):
     caught_by = ("Settling",)
 
     async def ack(self, batch: Sequence[Ack]) -> list[Settlement]:
-        """Without them."""
+        """Ack without the hand-offs."""
         return await self.inner.ack([msgspec.structs.replace(one, handoffs=()) for one in batch])
 
 
@@ -175,7 +175,7 @@ class HandsOffBeforeTheAck(HonestBroker):
     caught_by = ("Settling",)
 
     async def ack(self, batch: Sequence[Ack]) -> list[Settlement]:
-        """In two steps, the wrong one first."""
+        """Send the hand-offs, then ack."""
         await self.inner.send([handoff for one in batch for handoff in one.handoffs])
         return await self.inner.ack(batch)
 
@@ -186,7 +186,7 @@ class NackByCopyLoses(HonestBroker):
     caught_by = ("Crashing",)
 
     async def nack(self, batch: Sequence[Nack]) -> list[Settlement]:
-        """Delete, copy."""
+        """Delete the original, then send the copy."""
         try:
             await asyncio.sleep(0)
         except asyncio.CancelledError:

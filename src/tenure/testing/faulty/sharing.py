@@ -13,38 +13,38 @@ class EverybodysTurn(HonestBoard):
     caught_by = ("Turns",)
 
     async def take_turn(self, name: str, token: str, seconds: float) -> bool:
-        """You too."""
+        """Answer that every caller has the turn."""
         await self.inner.take_turn(name, token, seconds)
         return True
 
 
 class TurnsNeverEnd(HonestBoard):
-    """Waits for whoever had the turn first, dead or not."""
+    """Waits for the first holder of the turn, dead or not."""
 
     caught_by = ("Turns",)
 
     async def take_turn(self, name: str, token: str, seconds: float) -> bool:
-        """Until it comes back."""
+        """Take the turn for an endless time."""
         return await self.inner.take_turn(name, token, seconds + 1e6)
 
 
 class NobodyRenews(HonestBoard):
-    """Takes whoever has the turn for somebody else."""
+    """Takes the holder of the turn for another process."""
 
     caught_by = ("Turns",)
 
     async def take_turn(self, name: str, token: str, seconds: float) -> bool:
-        """Each question is a new one."""
+        """Take the turn under a new token each time."""
         return await self.inner.take_turn(name, f"{token} at {self.clock.monotonic()}", seconds)
 
 
 class OneTurnForAll(HonestBoard):
-    """Lets nobody do one thing while another is done."""
+    """Refuses every other turn while one is held."""
 
     caught_by = ("Turns",)
 
     async def take_turn(self, name: str, token: str, seconds: float) -> bool:
-        """Whatever it is."""
+        """Take one turn for all names."""
         del name
         return await self.inner.take_turn("", token, seconds)
 
@@ -55,7 +55,7 @@ class KeepsTheFirstSamples(HonestJournal):
     caught_by = ("Samples",)
 
     async def sample(self, batch: Sequence[Sample]) -> None:
-        """As long as there is room."""
+        """Store samples only until there are enough."""
         for one in batch:
             if len(await self.inner.samples(one.queue, one.task)) < KEPT_SAMPLES:
                 await self.inner.sample([one])
@@ -67,11 +67,11 @@ class MixesTasks(HonestJournal):
     caught_by = ("Samples",)
 
     async def sample(self, batch: Sequence[Sample]) -> None:
-        """All in one heap."""
+        """Store samples without their task."""
         await self.inner.sample([Sample(one.queue, "", one.seconds, one.at) for one in batch])
 
     async def samples(self, queue: str, task: str, *, after: int = 0, limit: int = KEPT_SAMPLES) -> list[StoredSample]:
-        """The heap."""
+        """Return the samples of all tasks."""
         del task
         return await self.inner.samples(queue, "", after=after, limit=limit)
 
@@ -82,6 +82,6 @@ class ReadsSamplesAgain(HonestJournal):
     caught_by = ("Samples",)
 
     async def samples(self, queue: str, task: str, *, after: int = 0, limit: int = KEPT_SAMPLES) -> list[StoredSample]:
-        """From the beginning."""
+        """Return the samples from the beginning."""
         del after
         return await self.inner.samples(queue, task, limit=limit)

@@ -25,17 +25,17 @@ class KeepsCheckpointsOfAnyone(HonestRecords):
     caught_by = ("Records",)
 
     def __init__(self, inner: State, clock: VirtualClock) -> None:
-        """Nothing was kept yet."""
+        """Begin without checkpoints."""
         super().__init__(inner, clock)
         self.kept: dict[str, bytes] = {}
 
     async def checkpoint(self, lease: Lease, data: bytes) -> bool:
-        """By id alone."""
+        """Store the checkpoint by id, whatever the lease."""
         self.kept[lease.id] = data
         return True
 
     async def load_checkpoint(self, id: str) -> bytes | None:
-        """Whoever wrote it."""
+        """Return the checkpoint of any writer."""
         return self.kept.get(id)
 
 
@@ -45,7 +45,7 @@ class TakesProgressFromAnyone(HonestRecords):
     caught_by = ("Records",)
 
     async def progress(self, batch: Sequence[tuple[Lease, Progress]]) -> list[bool]:
-        """Thank you."""
+        """Answer that every report was stored."""
         await self.inner.progress(batch)
         return [True for _ in batch]
 
@@ -56,7 +56,7 @@ class ReadsABeginningAsAPattern(HonestRecords):
     caught_by = ("Records",)
 
     async def find_ids(self, beginning: str, limit: int) -> list[str] | None:
-        """With wildcards, as a server's own search has them."""
+        """Match wildcards, as a server's own search does."""
         fixed = beginning.partition("*")[0].partition("?")[0]
         found = await self.inner.find_ids(fixed, 10_000)
         pattern = f"{beginning}*"
@@ -69,18 +69,18 @@ class ForgetsCheckpointsOnFailure(HonestRecords):
     caught_by = ("Records",)
 
     async def load_checkpoint(self, id: str) -> bytes | None:
-        """Not if it failed."""
+        """Return no checkpoint after a failure."""
         record = await self.inner.get(id)
         return None if record is None or record.counters.attempts else await self.inner.load_checkpoint(id)
 
 
 class ForgetsTheHistoryOnRedrive(HonestRecords):
-    """Begins the history anew with each redrive."""
+    """Starts a new history with each redrive."""
 
     caught_by = ("DeadLetters",)
 
     async def get(self, id: str, queue: str | None = None) -> Record | None:
-        """From the last redrive."""
+        """Return the history from the last redrive on."""
         record = await self.inner.get(id, queue)
         if record is None:
             return None
@@ -94,11 +94,36 @@ class ForgetsTheCountersOfTheCompleted(HonestRecords):
     caught_by = ("Records",)
 
     async def get(self, id: str, queue: str | None = None) -> Record | None:
-        """Without what was counted."""
+        """Return zero counters for a completed message."""
         record = await self.inner.get(id, queue)
         if record is None or record.state is not MessageState.COMPLETED:
             return record
         return msgspec.structs.replace(record, counters=NO_COUNTERS)
+
+
+class LeavesOutTheUnknownAmongMany(HonestRecords):
+    """Answers for the messages that it knows, and so for the wrong ones."""
+
+    caught_by = ("Records",)
+
+    async def get_many(self, wanted: Sequence[tuple[str, str | None]]) -> list[Record | None]:
+        """Return the records that there are first."""
+        found = await self.inner.get_many(wanted)
+        return sorted(found, key=lambda record: record is None)
+
+
+class ManyBelieveTheHint(HonestRecords):
+    """Reads each of many in the queue of its hint only."""
+
+    caught_by = ("Records",)
+
+    async def get_many(self, wanted: Sequence[tuple[str, str | None]]) -> list[Record | None]:
+        """Return no record of another queue."""
+        found = await self.inner.get_many(wanted)
+        return [
+            one if one is None or queue in {None, one.queue} else None
+            for one, (_, queue) in zip(found, wanted, strict=True)
+        ]
 
 
 class DiesOfALapseInSilence(HonestRecords):
@@ -107,7 +132,7 @@ class DiesOfALapseInSilence(HonestRecords):
     caught_by = ("Lapsing",)
 
     async def get(self, id: str, queue: str | None = None) -> Record | None:
-        """Without the last word."""
+        """Return the history without the last entry of a lapse."""
         record = await self.inner.get(id, queue)
         if record is None or [ending.how for ending in record.history[-2:]] != ["failed", "dead"]:
             return record
@@ -120,7 +145,7 @@ class TellsALapseInItsOwnWords(HonestRecords):
     caught_by = ("Lapsing",)
 
     async def get(self, id: str, queue: str | None = None) -> Record | None:
-        """As it pleases."""
+        """Return a lapse's reason in other words."""
         record = await self.inner.get(id, queue)
         if record is None or record.reason is None or record.reason.code != "max_attempts":
             return record
@@ -133,28 +158,26 @@ class CallsTheSilentDead(HonestRoster):
     caught_by = ("Roster",)
 
     def __init__(self, inner: State, clock: VirtualClock) -> None:
-        """Nobody was heard yet."""
+        """Begin without known owners."""
         super().__init__(inner, clock)
         self.heard: dict[str, float] = {}
 
     async def join(self, owner: Owner) -> None:
-        """Heard."""
+        """Join, and remember when."""
         self.heard[owner.id] = self.clock.monotonic()
         await self.inner.join(owner)
 
     async def beat(self, owner: Owner) -> None:
-        """Heard."""
+        """Beat, and remember when."""
         self.heard[owner.id] = self.clock.monotonic()
         await self.inner.beat(owner)
 
     async def members(self) -> list[Member]:
-        """Its lock must be free."""
+        """Report silent owners as dead."""
         now = self.clock.monotonic()
         members = await self.inner.members()
         silent = {one.owner.id for one in members if now - self.heard.get(one.owner.id, now) > 15.0}
-        return [
-            msgspec.structs.replace(one, lock=False if one.owner.id in silent else one.lock) for one in members
-        ]  # fmt: skip
+        return [msgspec.structs.replace(one, lock=False if one.owner.id in silent else one.lock) for one in members]
 
 
 class NamesAreSlots(HonestRoster):
@@ -163,7 +186,7 @@ class NamesAreSlots(HonestRoster):
     caught_by = ("Roster",)
 
     async def members(self) -> list[Member]:
-        """Who has a name has a slot."""
+        """Report the name of an owner as its slot."""
         return [
             msgspec.structs.replace(
                 one, owner=msgspec.structs.replace(one.owner, slot=one.owner.slot or one.owner.name, boot_id="")
@@ -173,12 +196,12 @@ class NamesAreSlots(HonestRoster):
 
 
 class ForgetsWhoCameFirst(HonestRoster):
-    """Does not keep the order in which owners joined, so nobody in a slot is newer."""
+    """Does not keep the order in which owners joined, so no owner in a slot is newer."""
 
     caught_by = ("Roster",)
 
     async def members(self) -> list[Member]:
-        """All at once."""
+        """Report the same moment of joining for all."""
         return [msgspec.structs.replace(one, joined=1.0) for one in await self.inner.members()]
 
 
@@ -188,7 +211,7 @@ class LateBeatsJoinAnew(HonestRoster):
     caught_by = ("Roster",)
 
     async def beat(self, owner: Owner) -> None:
-        """Welcome."""
+        """Join again if the owner was removed."""
         if owner.id not in {one.owner.id for one in await self.inner.members()}:
             with contextlib.suppress(OwnerRetired):
                 await self.inner.join(owner)
@@ -196,24 +219,24 @@ class LateBeatsJoinAnew(HonestRoster):
 
 
 class SeesNoDead(HonestRoster):
-    """Lists nobody of whom something could be proven."""
+    """Lists no owner of which something could be proven."""
 
     caught_by = ("Roster",)
 
     async def members(self) -> list[Member]:
-        """Everybody may be asleep."""
+        """Report every owner as alive."""
         return [
             msgspec.structs.replace(one, lock=True, left=False, is_retired=False) for one in await self.inner.members()
         ]
 
 
 class ForgetsWhatOwnersKnow(HonestRoster):
-    """Tells who is there, but not for what: nobody leaves a message to a worker that knows its task."""
+    """Lists the owners, but not their tasks: no worker leaves a message to another one that knows its task."""
 
     caught_by = ("Roster",)
 
     async def members(self) -> list[Member]:
-        """Without their tasks."""
+        """Report owners without their tasks."""
         return [
             msgspec.structs.replace(one, owner=msgspec.structs.replace(one.owner, tasks=()))
             for one in await self.inner.members()
@@ -221,12 +244,12 @@ class ForgetsWhatOwnersKnow(HonestRoster):
 
 
 class ForgetsWhoIsBeingRetired(HonestRoster):
-    """Does not list an owner whose retirement has begun: if whoever began dies, nobody goes on."""
+    """Does not list an owner whose retirement has begun: if the worker that began it dies, no other one goes on."""
 
     caught_by = ("Retiring",)
 
     async def members(self) -> list[Member]:
-        """Off the list."""
+        """Leave out owners that are being retired."""
         return [one for one in await self.inner.members() if not one.is_retired]
 
 
@@ -236,7 +259,7 @@ class LeaversAreDead(HonestRoster):
     caught_by = ("Roster",)
 
     async def members(self) -> list[Member]:
-        """All alike."""
+        """Report owners that left as dead."""
         return [
             msgspec.structs.replace(one, left=False, lock=False if one.left else one.lock)
             for one in await self.inner.members()
@@ -249,12 +272,12 @@ class RemovesWhoHolds(HonestRoster):
     caught_by = ("Roster",)
 
     def __init__(self, inner: State, clock: VirtualClock) -> None:
-        """Nobody was removed yet."""
+        """Begin with an empty set of removed owners."""
         super().__init__(inner, clock)
         self.removed: set[str] = set()
 
     async def remove(self, owner: str, silent_seconds: float) -> bool:
-        """Gone."""
+        """Remove a silent owner even if it holds messages."""
         silent = {one.owner.id for one in await self.inner.members() if one.silent_seconds >= silent_seconds}
         if owner in self.removed or owner not in silent:
             return False
@@ -262,12 +285,12 @@ class RemovesWhoHolds(HonestRoster):
         return True
 
     async def beat(self, owner: Owner) -> None:
-        """Back again."""
+        """Beat, and put a removed owner back."""
         self.removed.discard(owner.id)
         await self.inner.beat(owner)
 
     async def members(self) -> list[Member]:
-        """Without them."""
+        """Leave out removed owners."""
         return [one for one in await self.inner.members() if one.owner.id not in self.removed]
 
 
@@ -277,7 +300,7 @@ class RemovesWhoWasHeard(HonestRoster):
     caught_by = ("Roster",)
 
     async def remove(self, owner: str, silent_seconds: float) -> bool:
-        """They said so."""
+        """Remove the owner without a second look."""
         del silent_seconds
         return await self.inner.remove(owner, 0.0)
 
@@ -288,7 +311,7 @@ class RemovalIsForGood(HonestRoster):
     caught_by = ("Roster",)
 
     async def beat(self, owner: Owner) -> None:
-        """Not known any more."""
+        """Ignore the beat of a removed owner."""
         if owner.id in {one.owner.id for one in await self.inner.members()}:
             await self.inner.beat(owner)
 
@@ -299,7 +322,7 @@ class Reorders(HonestJournal):
     caught_by = ("Journal",)
 
     async def append(self, events: Sequence[Event]) -> None:
-        """Backwards."""
+        """Append the events in reverse."""
         await self.inner.append(list(reversed(events)))
 
 
@@ -309,7 +332,7 @@ class LosesEvents(HonestJournal):
     caught_by = ("Journal",)
 
     async def append(self, events: Sequence[Event]) -> None:
-        """The last one will do."""
+        """Append only the last event of each kind and moment."""
         await self.inner.append(list({(one.kind, one.at): one for one in events}.values()))
 
 
@@ -319,7 +342,7 @@ class ReplaysTooMuch(HonestJournal):
     caught_by = ("Journal",)
 
     async def read(self, after: int = 0, limit: int = 1000) -> list[StoredEvent]:
-        """From there, not after it."""
+        """Read from that event on, not after it."""
         return await self.inner.read(max(0, after - 1), limit)
 
 
@@ -329,7 +352,7 @@ class PrunesEverything(HonestJournal):
     caught_by = ("Journal",)
 
     async def prune(self, older_than_seconds: float) -> int:
-        """All of them."""
+        """Prune all events."""
         del older_than_seconds
         return await self.inner.prune(-1.0)
 
@@ -340,7 +363,7 @@ class PrunesOnlyALittle(HonestJournal):
     caught_by = ("Journal",)
 
     async def prune(self, older_than_seconds: float) -> int:
-        """A hundred at most."""
+        """Prune a hundred events at most."""
         horizon = self.clock.wall() - older_than_seconds
         old = [one for one in await self.inner.read(limit=100_000) if one.event.at < horizon]
         return await self.inner.prune(older_than_seconds) if len(old) <= _ONE_STEP else 0
@@ -352,18 +375,18 @@ class AboutMissesTheOthers(HonestJournal):
     caught_by = ("Journal",)
 
     async def about(self, message_id: str, *, since: float = 0.0, limit: int = 100) -> list[StoredEvent]:
-        """By the one field."""
+        """Return events with this id in their own field only."""
         found = await self.inner.about(message_id, since=since, limit=100_000)
         return [one for one in found if one.event.message_id == message_id][:limit]
 
 
 class AboutTellsTheLatest(HonestJournal):
-    """Of too many events it tells the last ones."""
+    """Returns the last events where there are too many."""
 
     caught_by = ("Journal",)
 
     async def about(self, message_id: str, *, since: float = 0.0, limit: int = 100) -> list[StoredEvent]:
-        """From the end."""
+        """Return the last events instead of the first."""
         return (await self.inner.about(message_id, since=since, limit=100_000))[-limit:]
 
 
@@ -373,7 +396,7 @@ class AboutFindsWhatLooksAlike(HonestJournal):
     caught_by = ("Journal",)
 
     async def about(self, message_id: str, *, since: float = 0.0, limit: int = 100) -> list[StoredEvent]:
-        """Anywhere."""
+        """Return every event whose text contains the id."""
         del since
         text = message_id.encode()
         return [one for one in await self.inner.read(limit=100_000) if text in msgspec.json.encode(one.event)][:limit]
@@ -385,7 +408,7 @@ class AboutLooksAtOnePage(HonestJournal):
     caught_by = ("Journal",)
 
     async def about(self, message_id: str, *, since: float = 0.0, limit: int = 100) -> list[StoredEvent]:
-        """Further back it does not look."""
+        """Search only the newest thousand events."""
         newest = await self.inner.last() - 1000
         found = await self.inner.about(message_id, since=since, limit=100_000)
         return [one for one in found if one.seq > newest][:limit]

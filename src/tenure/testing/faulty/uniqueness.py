@@ -21,12 +21,12 @@ _WAITING = (MessageState.READY, MessageState.DELAYED)
 
 
 class _LookingAround(HonestBroker):
-    """Not a fault yet: can find messages by their word."""
+    """Base of faults: can find messages by their word."""
 
     async def find_alike(
         self, like: Message, states: Sequence[MessageState], same: Callable[[Message], object]
     ) -> list[str]:
-        """Messages in one of `states` with the word of `like`, and the same in another way; in order of arrival."""
+        """Messages in `states` with the `unique` value of `like`, and the same in another way; by arrival."""
         browsed = [one async for one in browse_all(self.inner, Query(states=tuple(states)))]
         # The harness numbers its messages.
         messages = [decode(one.envelope) for one in sorted(browsed, key=lambda one: one.id)]
@@ -34,10 +34,10 @@ class _LookingAround(HonestBroker):
 
 
 class _SendingSingly(_LookingAround):
-    """Not a fault yet: sends one after the other, those that are to be unique in its own way."""
+    """Base of faults: sends one after the other, those that are to be unique in its own way."""
 
     async def send(self, batch: Sequence[Outgoing]) -> list[Sent]:
-        """One after the other."""
+        """Send one message after the other."""
         return [await self._send(one) for one in batch]
 
     async def _send(self, outgoing: Outgoing) -> Sent:
@@ -46,7 +46,7 @@ class _SendingSingly(_LookingAround):
         return (await self.inner.send([outgoing]))[0]
 
     async def unique(self, outgoing: Outgoing) -> Sent:
-        """Send one that is to be unique."""
+        """Send one message with `unique`."""
         return (await self.inner.send([outgoing]))[0]
 
 
@@ -56,7 +56,7 @@ class IgnoresUnique(Rewriting):
     caught_by = ("Uniqueness",)
 
     def rewritten(self, outgoing: Outgoing) -> Outgoing:
-        """Without the word."""
+        """Store without `unique`."""
         return _plain(outgoing)
 
 
@@ -66,7 +66,7 @@ class UniqueIgnoresTheWindow(HonestBroker):
     caught_by = ("Uniqueness",)
 
     async def send(self, batch: Sequence[Outgoing]) -> list[Sent]:
-        """Any will do."""
+        """Send without the window."""
         return await self.inner.send([msgspec.structs.replace(one, unique_seconds=None) for one in batch])
 
 
@@ -76,7 +76,7 @@ class UniqueIgnoresExpiry(_SendingSingly):
     caught_by = ("Uniqueness",)
 
     async def unique(self, outgoing: Outgoing) -> Sent:
-        """Any that waits will do, if it is within the window."""
+        """Accept any waiting message within the window, even one that expires earlier."""
         message, seconds = outgoing.message, outgoing.unique_seconds
         oldest = -math.inf if seconds is None else message.sent_at - seconds
         same = lambda one: (one.queue, one.task, one.sent_at >= oldest)  # noqa: E731
@@ -93,7 +93,7 @@ class UniqueNeedsTheSamePayload(Rewriting):
     caught_by = ("Uniqueness",)
 
     def rewritten(self, outgoing: Outgoing) -> Outgoing:
-        """The payload is part of the word."""
+        """Make the payload a part of `unique`."""
         message = outgoing.message
         if message.unique is None:
             return outgoing
@@ -107,7 +107,7 @@ class UniqueCountsTheHeld(_SendingSingly):
     caught_by = ("Uniqueness",)
 
     async def unique(self, outgoing: Outgoing) -> Sent:
-        """Held is as good as waiting."""
+        """Accept a leased message as a duplicate."""
         held = await self.find_alike(outgoing.message, [MessageState.LEASED], lambda one: (one.queue, one.task))
         return Sent(held[0], duplicate=True) if held else await super().unique(outgoing)
 
@@ -118,7 +118,7 @@ class UniqueAcrossQueues(_SendingSingly):
     caught_by = ("Uniqueness",)
 
     async def unique(self, outgoing: Outgoing) -> Sent:
-        """Of the same task."""
+        """Accept a message of the same task in any queue."""
         others = await self.find_alike(outgoing.message, _WAITING, lambda one: one.task)
         same = await self.find_alike(outgoing.message, _WAITING, lambda one: (one.queue, one.task))
         if others and not same:
@@ -132,7 +132,7 @@ class UniqueAcrossTasks(_SendingSingly):
     caught_by = ("Uniqueness",)
 
     async def unique(self, outgoing: Outgoing) -> Sent:
-        """Of the same queue."""
+        """Accept a message of the same queue with any task."""
         others = await self.find_alike(outgoing.message, _WAITING, lambda one: one.queue)
         same = await self.find_alike(outgoing.message, _WAITING, lambda one: (one.queue, one.task))
         if others and not same:
@@ -146,19 +146,19 @@ class UniqueLooksThenStores(_SendingSingly):
     caught_by = ("Uniqueness",)
 
     def __init__(self, inner: Broker, clock: VirtualClock) -> None:
-        """Nobody stores anything yet."""
+        """Begin without sends under way."""
         super().__init__(inner, clock)
         self.storing: Counter[tuple[str, str, str | None]] = Counter()
 
     async def unique(self, outgoing: Outgoing) -> Sent:
-        """In two steps."""
+        """Look and store in two steps."""
         message = outgoing.message
         if await self.find_alike(message, _WAITING, lambda one: (one.queue, one.task)):
             return await super().unique(outgoing)
         word = (message.queue, message.task, message.unique)
         self.storing[word] += 1
         try:
-            # Whoever else looked before the first one had stored does not look again.
+            # Another send that looked before the first one had stored does not look again.
             return await super().unique(outgoing if self.storing[word] == 1 else _plain(outgoing))
         finally:
             self.storing[word] -= 1
@@ -170,7 +170,7 @@ class UniqueForgetsWhatComesBack(Remembering):
     caught_by = ("Uniqueness",)
 
     async def send(self, batch: Sequence[Outgoing]) -> list[Sent]:
-        """One that was lent before is no match."""
+        """Ignore waiting messages that were lent before."""
         answers = await self.inner.send(batch)
         for place, one in enumerate(batch):
             if answers[place].id != one.message.id and answers[place].id in self.latest:
@@ -184,7 +184,7 @@ class HandOffsIgnoreUnique(HonestBroker):
     caught_by = ("Uniqueness",)
 
     async def ack(self, batch: Sequence[Ack]) -> list[Settlement]:
-        """Not by the way of `send`."""
+        """Ack with hand-offs without `unique`."""
         return await self.inner.ack(
             [msgspec.structs.replace(one, handoffs=tuple(map(_plain, one.handoffs))) for one in batch]
         )
@@ -196,18 +196,18 @@ class UniqueAnswersWithItsOwnId(_SendingSingly):
     caught_by = ("Uniqueness",)
 
     async def unique(self, outgoing: Outgoing) -> Sent:
-        """Its own."""
+        """Answer with the new message's own id."""
         answer = await super().unique(outgoing)
         return msgspec.structs.replace(answer, id=outgoing.message.id)
 
 
 class UniqueAnswersWithTheNewest(_SendingSingly):
-    """Of several that wait it names the last."""
+    """Answers with the newest of several waiting messages."""
 
     caught_by = ("Uniqueness",)
 
     async def unique(self, outgoing: Outgoing) -> Sent:
-        """The one at the end of the line."""
+        """Answer with the newest waiting message."""
         answer = await super().unique(outgoing)
         waiting = await self.find_alike(outgoing.message, _WAITING, lambda one: (one.queue, one.task))
         return Sent(waiting[-1], duplicate=True) if answer.duplicate and answer.id in waiting else answer
@@ -219,19 +219,19 @@ class UniqueTakesTheKey(_SendingSingly):
     caught_by = ("Uniqueness",)
 
     def __init__(self, inner: Broker, clock: VirtualClock) -> None:
-        """No key was taken yet."""
+        """Begin without taken keys."""
         super().__init__(inner, clock)
         self.taken: dict[Scope, str] = {}
 
     async def send(self, batch: Sequence[Outgoing]) -> list[Sent]:
-        """A key that was taken so stands for a message that never was."""
+        """A key that was taken so belongs to a message that was never stored."""
         keys = [self.taken.get(Scope.of(one.message)) for one in batch]
         answers = await super().send([one for one, taken in zip(batch, keys, strict=True) if taken is None])
         stored = iter(answers)
         return [next(stored) if taken is None else Sent(taken, duplicate=True) for taken in keys]
 
     async def unique(self, outgoing: Outgoing) -> Sent:
-        """The key first, then the look."""
+        """Find a waiting message, and register the key of one that was not stored."""
         answer = await super().unique(outgoing)
         if answer.duplicate and outgoing.message.key is not None:
             self.taken[Scope.of(outgoing.message)] = answer.id

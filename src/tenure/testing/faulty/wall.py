@@ -16,7 +16,7 @@ class WallStandsStill(HonestWall):
         self._opened = inner.wall()
 
     def wall(self) -> float:
-        """As it was then."""
+        """Return the wall time at which the store was opened."""
         return self._opened
 
 
@@ -26,7 +26,7 @@ class TellsTheTimeSinceBoot(HonestWall):
     caught_by = ("WallTime",)
 
     def wall(self) -> float:
-        """Small numbers."""
+        """Return the monotonic time."""
         return self.clock.monotonic()
 
 
@@ -41,7 +41,7 @@ class WallSleepsWithTheMachine(HonestWall):
         self._offset = inner.wall() - clock.now
 
     def wall(self) -> float:
-        """Behind, once the machine has slept."""
+        """Return the time of the loop's timers, which stop while the machine sleeps."""
         return self.clock.now + self._offset
 
 
@@ -56,5 +56,5 @@ class NoticesNoClockThatIsSet(HonestWall):
         self._offset = inner.wall() - clock.monotonic()
 
     def wall(self) -> float:
-        """As if nobody had set it."""
+        """Return the time as if this machine's clock had not been set."""
         return self.clock.monotonic() + self._offset

@@ -1,14 +1,14 @@
 -- Done. ARGV: how many queues; then for each (each.lua) the number of loans; for each fence, owner, count, count times id and
 -- result; then, if it is one queue, hand-offs: the number of the ack among all, the number of the queue among KEYS, count,
 -- entries as for `store`; or the number of the ack, 0, and those for queues that are out of reach, as they are: they are kept
--- until they are sent.
+-- until they are sent; or the number of an ack, -1 and '': its work was done before, and its end is not announced.
 -- Returns 1 (deleted), 2 (taken over) or 3 (already gone) for each; or the count, if all are deleted.
 return each_queue(5, tonumber(ARGV[4]), function(P, first, last)
   local meta = call('HMGET', P .. 'meta', 't', 'o', 'bk', 'bn', 'bw')
   local now, range = time_of(P, false, meta), {meta[3], meta[4], meta[5]}
   local answers, order, deleted = {}, {}, 0
   local ids, streams, rows, fences_used, seen = {}, {}, {}, {}, {}
-  local slow = {}
+  local slow, asking = {}, {}
   local at = first + 1
   for _ = 1, tonumber(ARGV[first]) do
     local fence, owner, count = ARGV[at], ARGV[at + 1], tonumber(ARGV[at + 2])
@@ -27,7 +27,7 @@ return each_queue(5, tonumber(ARGV[4]), function(P, first, last)
         ids[deleted] = id
         local mark, level, place = read(record)
         if not level then
-          -- Somebody has written over it while it was run: it is done all the same.
+          -- Its record was overwritten by hand while it was run: it is done anyway.
           record = readable(P, id, record) or 'x5' .. num(raw_time()) .. '|0|'
           mark, level, place = read(record)
         end
@@ -40,8 +40,13 @@ return each_queue(5, tonumber(ARGV[4]), function(P, first, last)
           entries[#entries + 1] = place .. '-0'
         end
         local result = ARGV[at + 2 * n - 1]
-        rows[2 * deleted - 1], rows[2 * deleted] = id, as_finished('C', record, result)
-        if mark == 'x' then slow[#slow + 1] = {id, result} end
+        local asked = find(record, ASKS, 1, true)
+        rows[2 * deleted - 1], rows[2 * deleted] = id, as_finished('C', asked and sub(record, 1, asked - 1) or record, result)
+        if mark == 'x' then slow[#slow + 1] = {id, result, record} end
+        if asked then
+          local n = #asking
+          asking[n + 1], asking[n + 2], asking[n + 3], asking[n + 4] = id, record, result, #answers + 1
+        end
       elseif fences[n] and not seen[id] then
         answer = 2
       else
@@ -61,14 +66,18 @@ return each_queue(5, tonumber(ARGV[4]), function(P, first, last)
     call('HLEN', P .. 'done:' .. bucket_at(P, now))
     for level in pairs(streams) do call('XLEN', P .. 's' .. level) end
     for _, one in ipairs(slow) do
-      local key = call('HGET', P .. 'x:' .. one[1], 'k')
-      if key then call('HLEN', P .. 'k:' .. key) end
+      one.scope = call('HGET', P .. 'x:' .. one[1], 'k')
+      if one.scope then call('HLEN', P .. 'k:' .. one.scope) end
     end
-    local next_at = at
+    if #asking > 0 then check_announcements(P) end
+    local next_at, silent = at, {}
     while next_at <= last do
       local queue = tonumber(ARGV[next_at + 1])
       if queue == 0 then
         call('HLEN', P .. 'outbox')
+        next_at = next_at + 3
+      elseif queue < 0 then
+        silent[tonumber(ARGV[next_at])] = true
         next_at = next_at + 3
       else
         local _, given, after = check_entries(KEYS[queue], next_at + 3, tonumber(ARGV[next_at + 2]))
@@ -85,16 +94,30 @@ return each_queue(5, tonumber(ARGV[4]), function(P, first, last)
     for level, entries in pairs(streams) do many('XDEL', P .. 's' .. level, entries) end
     for _, one in ipairs(fences_used) do give_up(P, one[1], one[2], one[3]) end
     keep_finished(P, now, rows, 'C', ids, range)
+    local plain = {}
+    for n = 1, #asking, 4 do
+      local id, record, result = asking[n], asking[n + 1], asking[n + 2]
+      if not silent[asking[n + 3]] then
+        if sub(record, 1, 1) == 'x' or #result > RESULT_LIMIT or not find(record, ASKS .. '0|[', 1, true) then
+          announce(P, id, record, 'C', result)
+        else
+          local last = #plain
+          plain[last + 1], plain[last + 2], plain[last + 3] = id, record, result
+        end
+      end
+    end
+    if #plain > 0 then announce_together(P, plain, 1) end
     for _, one in ipairs(slow) do
-      end_claim(P, one[1], call('HGET', P .. 'x:' .. one[1], 'k'), 'finish', one[2])
-      call('HDEL', P .. 'x:' .. one[1], 'r')
-      outlive(P, one[1])
+      local id, result = one[1], one[2]
+      end_claim(P, id, one.scope, 'finish', result)
+      call('HDEL', P .. 'x:' .. id, 'r')
+      outlive(P, id)
     end
   end
   while at <= last do
     local which, queue, count = tonumber(ARGV[at]), tonumber(ARGV[at + 1]), tonumber(ARGV[at + 2])
-    if queue == 0 then
-      if answers[which] == 1 then call('HSET', P .. 'outbox', order[which], ARGV[at + 2]) end
+    if queue <= 0 then
+      if queue == 0 and answers[which] == 1 then call('HSET', P .. 'outbox', order[which], ARGV[at + 2]) end
       at = at + 3
     elseif answers[which] == 1 then
       local _, _, next_at = store(KEYS[queue], at + 3, count, true)

@@ -1,5 +1,5 @@
 -- The audit log: acts in a sorted set by their place, each with its place before it, so that no two are the same. ARGV: '1' if it
--- was said before and not answered, acts in order. Returns the place of the last one. (Not a stream: one number that somebody puts there by hand would end it.)
+-- was said before and not answered, acts in order. Returns the place of the last one. (Not a stream: one number that a person puts there by hand would end it.)
 local KEY = G .. 'acts'
 local top = call('ZREVRANGEBYSCORE', KEY, num(MOST_STORED), '-inf', 'WITHSCORES', 'LIMIT', 0, 1)
 if ARGV[4] == '1' then

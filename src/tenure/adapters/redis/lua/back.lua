@@ -26,6 +26,7 @@ local function look_at(back, id, fence, record, level, place)
     call('HLEN', P .. 'x:' .. id)
   end
   back.all[#back.all + 1] = {id = id, fence = fence, record = record, level = level, place = place, x = x}
+  return x
 end
 
 -- Its history gets `text`; if given, its counter is raised, and its reason is `reason`. Returns how high the counter is then.

@@ -1,7 +1,7 @@
 -- What every script begins with: names, time, and commands over many values.
 --
 -- KEYS: the prefix of each queue, then G, the prefix of what belongs to no queue. All keys of a queue begin with its
--- prefix, which carries its hash tag, so one prefix stands for all of them.
+-- prefix, which carries its hash tag, so declaring the prefix covers all of them.
 -- ARGV: the time in microseconds (empty: Redis's own), wall time as JSON, the keep window in microseconds; then the rest.
 --
 -- A queue is made of
@@ -11,7 +11,8 @@
 --   s<p>     stream of one priority: id and envelope; the entry's number is the message's place
 --   b<p>     zset place -> id: what came back, or fell due; lent before the stream
 --   z        zset due -> id: delayed
---   m        hash id -> record "<p><place>|<sent_at>|<task>"; an x before it: there is more in x:<id>
+--   m        hash id -> record "<p><place>|<sent_at>|<task>"; an x before it: there is more in x:<id>. Of a message that asks to
+--            be announced, what it asks for follows (announce.lua)
 --   l, d     hash id -> fence, zset deadline -> id: what is lent. d is the truth for sweeps. Deadlines are whole
 --            microseconds; half a microsecond more marks a lease that got a fresh window and was not touched since
 --   loan, n  hash fence -> "<seconds>|<length of owner>|<owner><request>", and how many are still held under it; for a
@@ -22,7 +23,8 @@
 --            who look. Older versions made none
 --   beats    hash id -> "<fence>:<beats>:<last>:<seconds>:<size>:<predicted>" of what was touched; what it says under
 --            another fence counts for nothing. It is tidied by touch, and goes by itself
---   x:<id>   hash: counters d a c l, reason r, envelope e, key k, unique u, lease s, max attempts ma, notes pg cp, ...
+--   x:<id>   hash: counters d a c l, reason r, envelope e, key k, unique u, lease s, max attempts ma, notes pg cp,
+--            the generation whose end was announced an, ...
 --   h:<id>   list: the last endings
 --   k:<scope>, u:<scope>   who has a key; who waits under a `unique`
 local call, fmt, sub, match, find = redis.call, string.format, string.sub, string.match, string.find
@@ -33,7 +35,7 @@ local function num(n) return fmt('%.0f', n) end
 
 -- Stored numbers are moments and counts in microseconds, below this: Lua counts exactly up to twice as far. People write
 -- into our keys by hand: a loop up to Infinity, or one that counts where adding 1 changes nothing, would never end, and
--- Redis would answer nobody. So every number that a script reads from a key is read by `stored`.
+-- Redis would answer no other client. So every number that a script reads from a key is read by `stored`.
 local MOST_STORED = 4503599627370496
 -- No delay and no lease is longer than ten years (LONGEST_SECONDS); what lies further ahead was written by hand.
 local LONGEST = 3653 * 86400 * 1000000
@@ -58,7 +60,7 @@ local function raw_time()
 end
 
 -- Microseconds that never go back: where Redis's clock does, the difference is kept as an offset.
--- `last`: the fields t and o of meta, for whoever has read them already.
+-- `last`: the fields t and o of meta, if the caller has read them already.
 local function time_of(P, writes, last)
   if GIVEN ~= '' then return tonumber(GIVEN) end
   local raw = raw_time()
@@ -119,7 +121,7 @@ local function read_until(P, level)
 end
 
 -- How far lending is in the stream of a priority. What cannot be read there is asked of the stream itself.
--- `kept`: the field of meta, for whoever has read it already.
+-- `kept`: the field of meta, if the caller has read it already.
 local function cursor_of(P, level, kept)
   local cursor = kept or call('HGET', P .. 'meta', 'c' .. level)
   local place, rest = match(cursor or '', '^(%d+)%-(%d+)$')
@@ -139,7 +141,7 @@ end
 -- Whether an XADD was refused for its number, and not because memory is short or the key is of another kind.
 local function is_too_low(error) return find(error, 'equal or smaller', 1, true) or find(error, 'exhausted', 1, true) end
 
--- A stream written anew with its newest entries: it forgets which numbers it has had. (XSETID cannot: from Redis 7 on it
+-- A stream written again with its newest entries: it forgets which numbers it has had. (XSETID cannot: from Redis 7 on it
 -- takes no number below one that was removed.)
 local function write_anew(key, most)
   local entries = call('XREVRANGE', key, '+', '-', 'COUNT', most)
@@ -147,8 +149,8 @@ local function write_anew(key, most)
   for n = #entries, 1, -1 do call('XADD', key, entries[n][1], unpack(entries[n][2])) end
 end
 
--- Somebody put an entry with a number above all of ours into a stream, so that Redis takes no lower one there any more. Once
--- that entry is gone, and few are left, the stream is written anew; its reader goes on at `place`, if it was further.
+-- A person put an entry with a number above all of ours into a stream, so that Redis takes no lower one there any more. Once
+-- that entry is gone, and few are left, the stream is written again; its reader goes on at `place`, if it was further.
 -- Returns whether the stream takes numbers above `place` now.
 local FEW_ENTRIES = 100
 local function go_on_from(P, level, place)
@@ -200,9 +202,23 @@ local function finished(P, now, ids, range)
   return found
 end
 
+-- Behind it, in a record, is what its message asks for (announce.lua).
+local ASKS = '\31'
+
+-- A record without what its message asks for.
+local function bare(record)
+  local at = find(record, ASKS, 1, true)
+  return at and sub(record, 1, at - 1) or record
+end
+
+-- What is kept of a message that is completed (C) or cancelled (X). `record` is bare.
+local function as_finished(state, record, result)
+  return state .. #record .. ':' .. record .. WALL .. ':' .. result
+end
+
 local function is_banned(owner) return call('ZSCORE', G .. 'ban', owner) and true or false end
 
--- Whether nobody was heard for longer than can be put down to the workers: `least` microseconds, and three times as long
+-- Whether no worker was heard for longer than can be put down to the workers: `least` microseconds, and three times as long
 -- as usual (`pace`), so that where they are always slow, nothing is excused for ever.
 local function is_silence(now, heard, pace, least)
   return heard and now - heard > math.max(tonumber(least), 3 * (stored(pace) or 0)) or false

@@ -1,9 +1,12 @@
 -- Messages in one state, in its order, for people who look. Changes nothing. Several queues, one after the other, as far as one
--- script should go. ARGV: state, '1' for backwards, most rows, '1' for envelopes, the mark in the first queue ('': its start).
--- Returns for each queue that was looked at: 1 if there is nothing more, the mark to go on behind, and the rows, each of mark, id,
--- record, time left, fence, owner, envelope, and deliveries, attempts, crashes, losses, reason, end ({}: not special); of a plain one
--- that was never lent only mark, id, record, envelope.
+-- script should go. ARGV: state, '1' for backwards, most rows, '1' for envelopes, the task that is wanted ('': any), the mark in the
+-- first queue ('': its start).
+-- Returns for each queue that was looked at: 1 if there is nothing more, the mark to go on behind, the rows, and the record of the last
+-- one that was read ('': it is a row). Each row has mark, id, record, time left, fence, owner, envelope, and deliveries, attempts, crashes,
+-- losses, reason, end ({}: not special); of a plain one that was never lent only mark, id, record, envelope. A number instead of a row:
+-- so many were read there that are not of the task. Of what is dead every row is returned, with the envelopes of that task.
 local STATE, BACKWARDS, ROWS, WITH_RAW = ARGV[4], ARGV[5] == '1', tonumber(ARGV[6]), ARGV[7] == '1'
+local OF_TASK, MARK = '|' .. ARGV[8], ARGV[9]
 -- So many bytes are read, and the row that goes beyond them.
 local BYTES, bytes, seen_rows = 2097152, 0, 0
 
@@ -18,14 +21,42 @@ local function whole(values, count)
   return all
 end
 
+local OF_ANY, TASK_AT = OF_TASK == '|', -#OF_TASK
+
+-- Envelopes are large, and some take a command to read: a search among many messages leaves those out that cannot match.
+local function wants_raw(record)
+  return WITH_RAW and (OF_ANY or sub(record, TASK_AT) == OF_TASK)
+end
+
+-- The rows of a queue. Those of other tasks cost more to answer than to read, so they are counted. `last`: the record of one that is
+-- behind the last row.
+local function rows_of_queue()
+  return {passed = 0, last = ''}
+end
+
+local function is_passed(rows, record)
+  if OF_ANY or sub(record, TASK_AT) == OF_TASK then return false end
+  rows.passed, rows.last = rows.passed + 1, record
+  return true
+end
+
+local function add_passed(rows)
+  if rows.passed > 0 then rows[#rows + 1], rows.passed = rows.passed, 0 end
+end
+
+local function add_row(rows, row)
+  add_passed(rows)
+  rows[#rows + 1], rows.last = row, ''
+end
+
 local PLAIN = {}
 
 -- The row of a message whose record is in m. `raw`: its envelope, if that is known already.
 local function row_of(P, mark, id, record, raw, left, fence, owner)
   -- Nearly all are plain, and come from a stream: their rows are short, and nothing more is read for them.
-  if raw then return {mark, id, record, WITH_RAW and raw or ''} end
+  if raw then return {mark, id, record, wants_raw(record) and raw or ''} end
   local special, level, place = read(record)
-  if not WITH_RAW then
+  if not wants_raw(record) then
     raw = ''
   elseif not raw then
     raw = level and raw_of(P, id, level, place) or call('HGET', P .. 'x:' .. id, 'e') or record
@@ -60,7 +91,7 @@ end
 local SETS, PIECE_ROWS = {delayed = 'z', leased = 'd', dead = 'dead'}, 100
 
 local function in_set(P, now, mark)
-  local key, rows, loans = P .. SETS[STATE], {}, {}
+  local key, rows, loans = P .. SETS[STATE], rows_of_queue(), {}
   while true do
     local pairs_, is_end = piece_of(key, mark, math.min(PIECE_ROWS, ROWS - seen_rows))
     local ids = {}
@@ -73,13 +104,14 @@ local function in_set(P, now, mark)
       end
       local score, record, fence = pairs_[2 * n], records[n], fences[n]
       mark, seen_rows = score .. '|' .. id, seen_rows + 1
-      if record and STATE == 'leased' and fence then
+      local is_wanted = record and (STATE == 'dead' or not is_passed(rows, record))
+      if is_wanted and STATE == 'leased' and fence then
         if not loans[fence] then loans[fence] = owner_of(P, fence) or '' end
-        rows[#rows + 1] = row_of(P, mark, id, record, nil, time_left(score, now), fence, loans[fence])
-      elseif record and STATE == 'delayed' and not fence then
-        rows[#rows + 1] = row_of(P, mark, id, record, nil, time_left(score, now))
-      elseif record and STATE == 'dead' and not fence and not call('ZSCORE', P .. 'z', id) then
-        rows[#rows + 1] = row_of(P, mark, id, record)
+        add_row(rows, row_of(P, mark, id, record, nil, time_left(score, now), fence, loans[fence]))
+      elseif is_wanted and STATE == 'delayed' and not fence then
+        add_row(rows, row_of(P, mark, id, record, nil, time_left(score, now)))
+      elseif is_wanted and STATE == 'dead' and not fence and not call('ZSCORE', P .. 'z', id) then
+        add_row(rows, row_of(P, mark, id, record))
       end
     end
     if is_end or is_enough() then return is_end, mark, rows end
@@ -104,13 +136,15 @@ local function came_back(P, level, mark)
   end
 end
 
--- How many entries to read next, so that their envelopes fit: nobody knows how large they are before.
-local function next_count(count, read, size)
+-- How many entries to read next, so that their envelopes fit, whose size is not known before; and no more than this source's share of
+-- the rows that are wanted yet.
+local function next_count(count, read, size, sources)
   if read == 0 then return 1 end
-  return math.max(1, math.min(4 * count, 256, math.floor((BYTES - bytes) / (size / read + 1))))
+  local share = math.ceil((ROWS - seen_rows) / #sources)
+  return math.max(1, math.min(4 * count, 256, math.max(16, share), math.floor((BYTES - bytes) / (size / read + 1))))
 end
 
-local function never_lent(P, level, mark)
+local function never_lent(P, level, mark, sources)
   local key, count, entries_read, size = P .. 's' .. level, 1, 0, 0
   local cursor = cursor_of(P, level)
   local low, high = cursor, '+'
@@ -122,48 +156,44 @@ local function never_lent(P, level, mark)
   if from and from >= MOST_STORED then high = '+' end
   return function()
     if is_over then return {} end
-    count = next_count(count, entries_read, size)
+    count = next_count(count, entries_read, size, sources)
     local entries
     if BACKWARDS then entries = call('XREVRANGE', key, high, '(' .. low, 'COUNT', count)
     else entries = call('XRANGE', key, '(' .. low, high, 'COUNT', count) end
     is_over = #entries < count
     local found = {}
-    for n, entry in ipairs(entries) do
-      local fields, place = entry[2], sub(entry[1], 1, -3)
-      local raw = fields[4] or ''
-      entries_read, size, bytes = entries_read + 1, size + #raw, bytes + #raw
-      if BACKWARDS then high = '(' .. entry[1] else low = entry[1] end
-      local is_ours = #fields == 4 and fields[1] == 'i' and fields[3] == 'e' and sub(entry[1], -2) == '-0'
-      if not is_ours then place = match(entry[1], '^%d+') end
+    local envelopes = 0
+    for n = 1, #entries do
+      local number, fields = entries[n][1], entries[n][2]
+      local place, raw = sub(number, 1, -3), fields[4] or ''
+      envelopes = envelopes + #raw
+      local is_ours = #fields == 4 and fields[1] == 'i' and fields[3] == 'e' and sub(number, -2) == '-0'
+      if not is_ours then place = match(number, '^%d+') end
       found[n] = {tonumber(place), place, is_ours and fields[2] or '', raw, level}
     end
+    entries_read, size, bytes = entries_read + #entries, size + envelopes, bytes + envelopes
+    local last = entries[#entries]
+    if last and BACKWARDS then high = '(' .. last[1] elseif last then low = last[1] end
     if BACKWARDS and high == '(0-0' or low == HIGHEST .. '-' .. HIGHEST then is_over = true end
     return found
   end
 end
 
--- The next one of a source; nil: there is none.
-local function peek(source)
-  if source.at > #source.rows and not source.is_over then
-    source.rows, source.at = source.refill(), 1
-    source.is_over = #source.rows == 0
-  end
-  return source.rows[source.at]
+-- The first of what a source has next; nil: there is nothing.
+local function refilled(source)
+  source.rows, source.at = source.refill(), 1
+  return source.rows[1]
 end
 
+-- The next one of all, which is taken off its source. Sources that are at their end are dropped.
 local function nearest(sources)
   local chosen, best
   for n = #sources, 1, -1 do
-    if not peek(sources[n]) then table.remove(sources, n) end
-  end
-  if #sources == 1 then
-    chosen = sources[1]
-    chosen.at = chosen.at + 1
-    return chosen.rows[chosen.at - 1]
-  end
-  for _, source in ipairs(sources) do
-    local one = source.rows[source.at]
-    if one and (not best or (BACKWARDS and one[1] > best[1]) or (not BACKWARDS and one[1] < best[1])) then
+    local source = sources[n]
+    local one = source.rows[source.at] or refilled(source)
+    if not one then
+      table.remove(sources, n)
+    elseif not best or (BACKWARDS and one[1] > best[1]) or (not BACKWARDS and one[1] < best[1]) then
       chosen, best = source, one
     end
   end
@@ -177,29 +207,36 @@ local function is_entry(record, level, place)
   return sub(record, start, start + #place + 1) == level .. place .. '|'
 end
 
--- Those of `found` that are ready indeed, as rows.
-local function ready_rows(P, found, rows, told)
+-- Those of `found` that are ready indeed, as rows. `others`: in which other states the queue has something.
+local function ready_rows(P, found, rows, told, others)
   local ids = {}
   for n, one in ipairs(found) do ids[n] = one[3] end
   if #ids == 0 then return end
-  local records, fences = fetch(P .. 'm', ids), fetch(P .. 'l', ids)
-  local due, dead = call('ZMSCORE', P .. 'z', unpack(ids)), call('ZMSCORE', P .. 'dead', unpack(ids))
+  local records, fences = fetch(P .. 'm', ids), others.leased and fetch(P .. 'l', ids) or {}
+  local due = others.delayed and call('ZMSCORE', P .. 'z', unpack(ids)) or {}
+  local dead = others.dead and call('ZMSCORE', P .. 'dead', unpack(ids)) or {}
   for n, one in ipairs(found) do
     local id, record = ids[n], records[n]
-    local stands = record and (not one[5] or is_entry(record, one[5], one[2]))
-    if stands and not (told[id] or fences[n] or due[n] or dead[n]) then
-      told[id] = true
-      rows[#rows + 1] = row_of(P, one[2], id, record, sub(record, 1, 1) ~= 'x' and one[4] or nil)
+    -- Of another task it is passed over whether it is ready or not.
+    if record and not is_passed(rows, record) then
+      local stands = not one[5] or is_entry(record, one[5], one[2])
+      if stands and not (told[id] or fences[n] or due[n] or dead[n]) then
+        told[id] = true
+        add_row(rows, row_of(P, one[2], id, record, sub(record, 1, 1) ~= 'x' and one[4] or nil))
+      end
     end
   end
 end
 
 local function ready(P, _, mark)
-  local sources, rows, told = {}, {}, {}
+  local sources, rows, told = {}, rows_of_queue(), {}
   local from = mark ~= '' and mark or nil
+  local others = {
+    leased = call('HLEN', P .. 'l') > 0, delayed = call('ZCARD', P .. 'z') > 0, dead = call('ZCARD', P .. 'dead') > 0,
+  }
   for level in (call('HGET', P .. 'meta', 'p') or ''):gmatch('%d') do
     for _, make in ipairs({came_back, never_lent}) do
-      sources[#sources + 1] = {rows = {}, at = 1, refill = make(P, level, from)}
+      sources[#sources + 1] = {rows = {}, at = 1, refill = make(P, level, from, sources)}
     end
   end
   local one
@@ -211,7 +248,7 @@ local function ready(P, _, mark)
       mark, seen_rows = one[2], seen_rows + 1
       found[#found + 1] = one
     end
-    ready_rows(P, found, rows, told)
+    ready_rows(P, found, rows, told, others)
   until not one or is_enough()
   return not one, mark, rows
 end
@@ -311,7 +348,7 @@ local function ended(P, now, mark)
   local oldest, newest = buckets(P, now)
   local bucket, index, at = match(mark, '^(%d+):(%d+):(%d+)$')
   bucket, index, at = stored(bucket), stored(index), stored(at)
-  local step, rows = BACKWARDS and -1 or 1, {}
+  local step, rows = BACKWARDS and -1 or 1, rows_of_queue()
   local first, last = BACKWARDS and newest or oldest, BACKWARDS and oldest or newest
   if bucket then first = BACKWARDS and math.min(bucket, newest) or math.max(bucket, oldest) end
   for i = first, last, step do
@@ -327,8 +364,9 @@ local LOOKS = {ready = ready, delayed = in_set, leased = in_set, dead = in_set, 
 local reply = {}
 for i = 1, #KEYS - 1 do
   local P = KEYS[i]
-  local is_end, mark, rows = LOOKS[STATE](P, time_of(P, false), i == 1 and ARGV[8] or '')
-  reply[i] = {is_end and 1 or 0, mark, rows}
+  local is_end, mark, rows = LOOKS[STATE](P, time_of(P, false), i == 1 and MARK or '')
+  add_passed(rows)
+  reply[i] = {is_end and 1 or 0, mark, rows, rows.last}
   if not is_end or is_enough() then break end
 end
 return reply

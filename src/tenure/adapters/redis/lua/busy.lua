@@ -1,14 +1,9 @@
 -- Which queues have something. ARGV: how many of those that are ready to pass over, and to tell; how many delayed ones to tell;
 -- who asks, or ''. Returns -1 for an owner that is banned.
--- What fell due becomes ready, so that it gets its turn. Returns the ready ones, in the order of their turns; and each delayed
--- one with the microseconds until then.
+-- Returns the ready ones, in the order of their turns; and each delayed one with the microseconds until then.
 if ARGV[7] ~= '' and is_banned(ARGV[7]) then return -1 end
-local now = listing_time()
-for _, P in ipairs(call('ZRANGEBYSCORE', BUSY, 0, num(now), 'LIMIT', 0, PIECE)) do
-  call('ZADD', BUSY, num(now - READY), P)
-end
-local ready = call('ZRANGEBYSCORE', BUSY, '-inf', '(0', 'LIMIT', ARGV[4], ARGV[5])
-local delayed, most = {}, tonumber(ARGV[6])
+local ready = in_turn(ARGV[4], ARGV[5])
+local delayed, most, now = {}, tonumber(ARGV[6]), listing_time()
 if most > 0 then
   delayed = call('ZRANGEBYSCORE', BUSY, num(now), '+inf', 'WITHSCORES', 'LIMIT', 0, most)
   for i = 2, #delayed, 2 do delayed[i] = num(math.max(0, math.min(LONGEST, tonumber(delayed[i]) - now))) end

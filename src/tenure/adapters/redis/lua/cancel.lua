@@ -8,7 +8,7 @@ call('GET', G .. 'cancels')
 call('LLEN', G .. 'cancelled')
 
 -- Where it is, and whether that lets it be taken out.
-local function look(id, level)
+local function look(id, record, level)
   local x = check_message(P, id, level)
   local fence = call('HGET', P .. 'l', id)
   local state = fence and 'leased' or call('ZSCORE', P .. 'z', id) and 'delayed'
@@ -17,6 +17,9 @@ local function look(id, level)
   local sealed = fence and x[1] and verb == 'cancel'
     and call('HGET', P .. 'k:' .. x[1], 'id') == id and call('HGET', P .. 'k:' .. x[1], 's') == 'done'
   if sealed or state == (verb == 'cancel' and 'dead' or 'leased') then return '' end
+  -- A dead letter was announced when it died.
+  x.asks = state ~= 'dead' and asks(record)
+  if x.asks then check_announcements(P) end
   return state, fence, x
 end
 
@@ -27,7 +30,7 @@ for at = 5, #ARGV do
   if level and not seen[id] then
     local fence, x
     seen[id] = true
-    state, fence, x = look(id, level)
+    state, fence, x = look(id, record, level)
     if state ~= '' then chosen[#chosen + 1] = {id, record, level, place, fence, x} end
   end
   answers[#answers + 1] = state
@@ -46,10 +49,11 @@ for _, one in ipairs(chosen) do
   call('XDEL', P .. 's' .. level, place .. '-0')
   if x[2] then call('ZREM', P .. 'u:' .. x[2], id) end
   end_claim(P, id, x[1], 'free')
+  if x.asks then announce(P, id, record, 'X', '') end
   call('HDEL', P .. 'm', id)
   remember(P, id, ending('cancelled', owner))
   outlive(P, id)
-  rows[#rows + 1], rows[#rows + 2] = id, as_finished('X', record, '')
+  rows[#rows + 1], rows[#rows + 2] = id, as_finished('X', bare(record), '')
   ended[#ended + 1] = id
 end
 if #rows > 0 then keep_finished(P, now, rows, 'X', ended) end

@@ -1,6 +1,6 @@
 -- One run for many queues: what stands in ARGV from ARGV[at] on is for each of the first `count` KEYS its length, then its own
 -- part. `act` gets the queue, where its part begins and where it ends. What is wrong in one queue must not stop the others: its
--- answer is the error. Of a single queue the answer is told as it is.
+-- answer is the error. The answer of a single queue is returned as it is.
 local function each_queue(at, count, act)
   if count == 1 then return act(KEYS[1], at + 1, #ARGV) end
   local reply = {}

@@ -1,13 +1,14 @@
 -- Queues in which nothing is left. Used by sweep and forget.
 --
 -- What was completed there is still recognised: the buckets stay for their time, and so does meta, which knows them. A queue
--- without priorities in its meta is none: with the next message it is made anew, and makes itself known (store.lua).
+-- without priorities in its meta is none: with the next message it is made again, and makes itself known (store.lua).
 
 local EMPTY_FOR = 3600 * 1000000
 
+-- Results that an announcement needs are found by the list of queues; and in a cluster, so are announcements.
 local function is_empty(P)
   return call('HLEN', P .. 'm') + call('HLEN', P .. 'l') + call('ZCARD', P .. 'z') + call('ZCARD', P .. 'dead')
-    + call('HLEN', P .. 'outbox') == 0
+    + call('HLEN', P .. 'outbox') + call('HLEN', P .. 'large') + (IS_APART and call('XLEN', G .. 'announcements') or 0) == 0
 end
 
 local function forget_queue(P)
@@ -17,7 +18,10 @@ local function forget_queue(P)
   end
   call('HDEL', P .. 'meta', 'p', 'em')
   call('EXPIRE', P .. 'meta', 2 * math.max(1, math.ceil(KEEP / 1000000)))
-  if IS_APART then return end
+  if IS_APART then
+    call('UNLINK', G .. 'announcements')
+    return
+  end
   redis.pcall('SREM', G .. 'queues', name_of(P))
   redis.pcall('ZREM', G .. 'lent', P)
   redis.pcall('ZREM', BUSY, P)

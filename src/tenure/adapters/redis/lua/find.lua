@@ -29,6 +29,13 @@ for at = 4, #ARGV do
   answers[#answers + 1] = answer
 end
 local old = #unknown > 0 and finished(P, now, unknown)
+-- Its bucket may be gone, while an announcement still needs its result (announce.lua).
+for n, large in ipairs(#unknown > 0 and fetch(P .. 'large', unknown) or {}) do
+  if large then
+    old = old or {}
+    old[unknown[n]] = old[unknown[n]] or match(large, '^[^|]*|(.*)$')
+  end
+end
 if old then
   for n = 1, #answers do
     local id = ARGV[n + 3]

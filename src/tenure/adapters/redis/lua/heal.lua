@@ -1,5 +1,5 @@
 -- Put right what people, or another program, did to a queue by hand; a part of it each time. Nothing to do in a sound one.
--- A record that cannot be read is made anew from the message's envelope, or goes to the dead letters, as it is. A message that is nowhere, neither waiting nor lent,
+-- A record that cannot be read is made again from the message's envelope, or goes to the dead letters, as it is. A message that is nowhere, neither waiting nor lent,
 -- waits again; if its envelope is gone too, it goes to the dead letters. What has no record is dropped from where it lay.
 -- What would be due after more than ten years is due now.
 -- ARGV: how many to look at. Returns for each 1 (waits again), 2 (dead), 3 (dropped) or 4 (due now), and its id.
@@ -32,7 +32,7 @@ local function set_right(id, record)
     told.levels = true
   end
   if level and is_ahead(level, place) then return end
-  -- Whoever holds it may still finish it.
+  -- Its holder may still finish it.
   if call('HEXISTS', P .. 'l', id) == 1 then return end
   if not level then
     note(2, set_aside_unreadable(P, id, record))

@@ -2,13 +2,6 @@
 local STATE = ARGV[4]
 local SETS = {delayed = 'z', leased = 'd', dead = 'dead'}
 
-local function has_ready(P)
-  for level in (call('HGET', P .. 'meta', 'p') or ''):gmatch('%d') do
-    if call('ZCARD', P .. 'b' .. level) > 0 or #entries_after(P, level, cursor_of(P, level), 1) > 0 then return true end
-  end
-  return false
-end
-
 local function has_ended(P)
   local range = call('HMGET', P .. 'meta', 'bk', 'bn', 'bw')
   if not range[1] then return false end
@@ -22,12 +15,13 @@ local function has_ended(P)
   return false
 end
 
-local reply = {}
-for i = 1, #KEYS - 1 do
-  local P, has = KEYS[i], nil
-  if SETS[STATE] then has = call('ZCARD', P .. SETS[STATE]) > 0
-  elseif STATE == 'ready' then has = has_ready(P)
-  else has = has_ended(P) end
-  reply[i] = has and 1 or 0
+local function has_something(P)
+  if SETS[STATE] then return call('ZCARD', P .. SETS[STATE]) > 0 end
+  -- Every message that waits or is held has its record there. Whether one of them is ready is found by reading on.
+  if STATE == 'ready' then return call('HLEN', P .. 'm') > 0 end
+  return has_ended(P)
 end
+
+local reply = {}
+for i = 1, #KEYS - 1 do reply[i] = has_something(KEYS[i]) and 1 or 0 end
 return reply

@@ -22,7 +22,7 @@ end
 local added = add()
 if type(added) == 'table' and added.err and not is_too_low(added.err) then error(added.err, 0) end
 if type(added) == 'table' and added.err then
-  -- Somebody put a higher number there by hand: go on behind it. A page with a number that cannot be counted from is
+  -- A higher number was put there by hand: go on behind it. A page with a number that cannot be counted from is
   -- dropped: no reader could go on behind it either.
   local top, dropped = call('XREVRANGE', KEY, '+', '-', 'COUNT', 1)[1], 0
   while top and dropped < PIECE and not stored(match(top[1], '^%d+')) do

@@ -1,13 +1,13 @@
 -- Was there a gap: in the sweeps, or in what is heard of workers? ARGV: 'ask' or 'note', interval and silence in
 -- microseconds. Returns 1 for a gap in the sweeps, how long a silence was (0: there was none), every queue, those in which a
--- lease may have lapsed (false: that cannot be read), and 1 if the server is another one than at the last sweep, or began anew.
+-- lease may have lapsed (false: that cannot be read), and 1 if the server is another one than at the last sweep, or restarted.
 -- 'note' writes down that there is a sweep now, and that what fell into the silence is excused.
 -- A key of another kind must be found before anything is changed.
 local queues, now = call('SMEMBERS', G .. 'queues'), time_of(G, true)
 local meta = call('HMGET', G .. 'meta', 'swept', 'heard', 'excused', 'unheard', 'pace')
 local last, heard = stored(meta[1], 0, now), stored(meta[2], 0, now)
 local gap = (not last or now - last > 2 * tonumber(ARGV[5])) and 1 or 0
--- Since when, if somebody was heard again meanwhile; else a silence counts once, because perhaps there are no workers.
+-- Since when, if a worker was heard again meanwhile; else a silence counts once, because perhaps there are no workers.
 local since = stored(meta[4], 0, now)
 if not since and meta[3] ~= meta[2] and is_silence(now, heard, meta[5], ARGV[6]) then since = heard end
 if ARGV[4] == 'note' then

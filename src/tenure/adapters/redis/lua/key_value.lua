@@ -20,7 +20,7 @@ if word == 'prune' then
   local old, gone = call('ZRANGEBYSCORE', ENDS, '-inf', ARGV[5], 'LIMIT', 0, ARGV[6]), 0
   for _, place in ipairs(old) do
     local kind, name = match(place, '^(%S+) (.*)$')
-    -- A key of another kind keeps nobody from pruning the others.
+    -- A key of another kind does not stop the pruning of the others.
     local said = kind and redis.pcall('HGET', G .. 'kv:' .. kind, name)
     if type(said) == 'string' and select(2, read_document(said)) then
       gone = gone + call('HDEL', G .. 'kv:' .. kind, name)

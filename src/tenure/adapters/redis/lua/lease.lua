@@ -1,14 +1,17 @@
 -- Lend from one queue or several. ARGV: owner, request, want, seconds, least and most seconds (microseconds all), '1' if
--- the owner has presence, most bytes of envelopes, how many this call has lent elsewhere, '1' if these queues were found on the
--- list of those that have something (listed.lua), how many were lent from each queue before, then task and seconds of those
--- that differ. The first message of a call is lent whatever its size.
+-- the owner has presence, most bytes of envelopes, how many this call has lent elsewhere; if these queues were found on the list
+-- of those that have something (listed.lua), how many of them to tell for the next call, else ''; how many were lent from each
+-- queue before (below zero, -1 for none: the list of all queues may lack it), then task and seconds of those that differ. The
+-- first message of a call is lent whatever its size.
 -- Returns -1 for a banned owner; else for each loan: number of the queue, fence, seconds, ids, envelopes, and place and
 -- counters of those that are not lent for the first time. Of a listed queue in which a key is not ours: -2, its number, what is
--- wrong. In a cluster, last: -3, and when to ask this queue again (0: now; else microseconds; -1: nothing is there).
+-- wrong. Last, in a cluster: -3, and when to ask this queue again (0: now; else microseconds; -1: nothing is there); elsewhere, if
+-- these were listed: -4, and those that have something now, in the order of their turns.
 local OWNER, REQUEST, SECONDS, LEAST, MOST = ARGV[4], ARGV[5], tonumber(ARGV[7]), tonumber(ARGV[8]), tonumber(ARGV[9])
-local HAS_PRESENCE, BYTES, BY_LIST = ARGV[10] == '1', tonumber(ARGV[11]), ARGV[13] == '1'
+local HAS_PRESENCE, BYTES, BY_LIST = ARGV[10] == '1', tonumber(ARGV[11]), ARGV[13] ~= ''
 -- A listed queue in which a key is not ours is asked again after so long.
 local PATIENCE = 5000000
+-- As in rules/rotation.py.
 local FAIRNESS = 10
 -- So many entries of a stream are read in one step: their sizes are not known before.
 local ENTRIES = 16
@@ -60,8 +63,8 @@ local function read_to(level, cursor)
   unwritten[#unwritten + 1], unwritten[#unwritten + 2] = 'c' .. level, cursor
 end
 
--- When the first delayed message that is not due yet will be; nil: there is none.
-local next_due
+-- When the first delayed message that is not due yet will be; nil: there is none. And whether some may have come back.
+local next_due, has_back
 
 local function promote(P, now)
   local first = call('ZRANGE', P .. 'z', 0, 0, 'WITHSCORES')
@@ -88,7 +91,7 @@ local function promote(P, now)
   for level, places in pairs(by_level) do many('ZADD', P .. 'b' .. level, places) end
 end
 
--- Lent, delayed or dead: somebody has put it where it can be taken again.
+-- Lent, delayed or dead: an entry was put by hand where it can be taken again.
 local function is_elsewhere(P, id)
   return call('HGET', P .. 'l', id) or call('ZSCORE', P .. 'z', id) or call('ZSCORE', P .. 'dead', id)
 end
@@ -174,7 +177,7 @@ local function take_new(P, level, want, taken, raws, found)
   local entries = read_new(P, level, want)
   if #entries == 0 then return end
   was_at[level] = was_at[level] or before
-  -- Somebody has set the group back: those that were read before are not lent twice.
+  -- The group was set back by hand: those that were read before are not lent twice.
   local again = tonumber(match(entries[1][1], '^%d+')) <= tonumber(match(before, '^%d+')) and {}
   for _, id in ipairs(again and taken or {}) do again[id] = true end
   local ids, count, already = {}, #entries, #taken
@@ -214,7 +217,7 @@ end
 local function take(P, level, want, taken, raws, found)
   if is_full then return end
   local goal = #taken + want
-  take_back(P, level, want, taken, raws, found)
+  if has_back then take_back(P, level, want, taken, raws, found) end
   if #taken < goal and not is_full then take_new(P, level, goal - #taken, taken, raws, found) end
 end
 
@@ -270,7 +273,7 @@ local function choose(P, levels, want, lent)
 end
 
 local function own_seconds(record, own)
-  local seconds = stored(own) or (by_task and by_task[match(record, '|[^|]*|(.*)$')])
+  local seconds = stored(own) or (by_task and by_task[match(record, '|[^|]*|([^' .. ASKS .. ']*)')])
   return seconds and math.max(LEAST, math.min(MOST, seconds)) or SECONDS
 end
 
@@ -283,7 +286,8 @@ end
 
 -- What is due falls due. What can be lent, and what there is to say of those that are special; nothing, if a key of another kind is in the way.
 local function pick(P, now, levels, want, lent)
-  promote(P, now)
+  next_due, has_back = nil, #levels > 1 or call('EXISTS', P .. 'z', P .. 'b' .. levels) > 0
+  if has_back then promote(P, now) end
   local ids, raws, records = choose(P, levels, want, lent)
   local more = {}
   for n, id in ipairs(ids) do
@@ -328,10 +332,11 @@ end
 -- When to ask the last queue again.
 local next_in = 0
 
--- What the list of queues is told of all of them at once: which have nothing left, and when the first lease of each ends.
-local emptied, lent_until = {}, {}
+-- What the lists of queues are told of all of them at once: which have nothing left, when the first lease of each ends, and
+-- which are to be known.
+local emptied, lent_until, names = {}, {}, {}
 
--- Nothing is left in this queue but what falls due; `due`: when, false: never, nil: that is not known.
+-- This queue has only messages that fall due later; `due`: when, false: never, nil: that is not known.
 local function note_empty(P, now, due)
   if due == false then
     emptied[#emptied + 1] = P
@@ -347,11 +352,21 @@ local function tell_lists()
   if #emptied > 0 then redis.pcall('ZREM', BUSY, unpack(emptied)) end
   -- The next sweep after that moment looks there.
   if #lent_until > 0 then redis.pcall('ZADD', G .. 'lent', 'LT', unpack(lent_until)) end
+  if #names == 0 then return end
+  -- Only what is known is swept. A sender says it, but seldom, and the server may have lost everything since. What is known is
+  -- not written: a full server must go on lending.
+  local are_there = redis.pcall('SMISMEMBER', G .. 'queues', unpack(names))
+  for n, name in ipairs(names) do
+    if are_there[n] ~= 1 then redis.pcall('SADD', G .. 'queues', name) end
+  end
 end
 
 local function lend(P, number, want, lent, reply)
+  local is_known = lent >= 0
+  if not is_known then lent = -1 - lent end
   local meta = call('HMGET', P .. 'meta', 't', 'o', 'f', 'p', 'n', 'c5')
-  local levels, now = (meta[4] or ''):gsub('%D', ''), time_of(P, false, meta)
+  local levels, now = meta[4] or '', time_of(P, false, meta)
+  if find(levels, '%D') then levels = levels:gsub('%D', '') end
   cursors, unwritten, highest_place = {['5'] = meta[6]}, {}, stored(meta[5])
   if levels == '' then
     note_empty(P, now)
@@ -408,6 +423,7 @@ local function lend(P, number, want, lent, reply)
     reply[#reply + 1] = {number, loan.fence, loan.seconds, loan.ids, loan.raws, loan.counters}
   end
   lent_until[#lent_until + 1], lent_until[#lent_until + 2] = text_of(listing_time() + first_end), P
+  if not is_known then names[#names + 1] = name_of(P) end
   local fields, raw = unwritten, GIVEN == '' and raw_time()
   fields[#fields + 1], fields[#fields + 2] = 'f', text_of(fence - 1)
   if raw and raw - (stored(meta[1]) or 0) > 10000 then fields[#fields + 1], fields[#fields + 2] = 't', text_of(raw) end
@@ -431,7 +447,7 @@ for i = 1, #KEYS - 1 do
       reply[#reply + 1] = {-2, i - 1, text}
       next_in = PATIENCE
     else
-      -- What is lent by now is told; what is wrong with this queue is told when it is the first.
+      -- Return the messages lent so far; this queue's error is returned when it is the first one.
       if text and #reply == 0 then
         tell_lists()
         error(count, 0)
@@ -441,5 +457,10 @@ for i = 1, #KEYS - 1 do
   end
 end
 tell_lists()
-if IS_APART then reply[#reply + 1] = {-3, next_in} end
+if IS_APART then
+  reply[#reply + 1] = {-3, next_in}
+elseif BY_LIST then
+  local is_told, page = pcall(in_turn, 0, ARGV[13])
+  if is_told then reply[#reply + 1] = {-4, page} end
+end
 return reply

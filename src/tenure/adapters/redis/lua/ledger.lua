@@ -5,9 +5,19 @@ local now = time_of(P, true)
 -- A key of another kind where one of ours should be must be found before anything is changed: reading it is an error.
 call('HLEN', P .. 'm')
 call('HLEN', P .. 'l')
-for at = 5, #ARGV, ({claim = 5, renew = 5, release = 4, seal = 6, forget = 1})[word] do
+local asked = {}
+for at = 5, #ARGV, ({claim = 6, renew = 5, release = 4, seal = 7, forget = 1})[word] do
   call('HLEN', P .. 'k:' .. ARGV[at])
   if word == 'claim' then call('HLEN', P .. 'x:' .. ARGV[at + 1]) end
+  if word == 'seal' then
+    local record = call('HGET', P .. 'm', ARGV[at + 3])
+    if record and ARGV[at + 6] ~= '' and not asks(record) then record = record .. ASKS .. ARGV[at + 6] end
+    asked[at] = record
+    if asks(record) then
+      call('HLEN', P .. 'x:' .. ARGV[at + 3])
+      check_announcements(P)
+    end
+  end
 end
 
 local function is_cancelled(id)
@@ -16,13 +26,13 @@ local function is_cancelled(id)
   return old and sub(old[id] or '', 1, 1) == 'X'
 end
 
--- scope, id, owner, seconds, digest. Answers: fence (go ahead), 'r' owner and time left, 'd' result and hand-offs, 'c' id.
+-- scope, id, owner, seconds, digest, what a message asks for that Tenure did not send (announce.lua) or ''. Answers: fence (go ahead), 'r' owner and time left, 'd' result and hand-offs, 'c' id.
 local function claim()
   local answers, fence = {}, nil
-  for at = 5, #ARGV, 5 do
+  for at = 5, #ARGV, 6 do
     if is_banned(ARGV[at + 2]) then return -1 end
   end
-  for at = 5, #ARGV, 5 do
+  for at = 5, #ARGV, 6 do
     local scope, id, owner, seconds, digest = ARGV[at], ARGV[at + 1], ARGV[at + 2], tonumber(ARGV[at + 3]), ARGV[at + 4]
     local key = P .. 'k:' .. scope
     local c = call('HMGET', key, 'id', 'g', 's', 'o', 'u', 'r', 'h')
@@ -39,13 +49,14 @@ local function claim()
         call('HSET', P .. 'meta', 'f', fence)
       end
       answer = {'f', fence}
-      -- One that was cancelled since it was lent takes the key from nobody.
+      -- A message that was cancelled since it was lent takes no other message's key.
       if not is_cancelled(id) then
         call('HSET', key, 'id', id, 'g', digest, 's', 'running', 'o', owner, 'f', fence, 'u', num(now + seconds))
         local record = call('HGET', P .. 'm', id)
         if read(record) then
-          special(P, id, record, call('HEXISTS', P .. 'l', id))
+          record = special(P, id, record, call('HEXISTS', P .. 'l', id))
           call('HSET', P .. 'x:' .. id, 'k', scope)
+          if ARGV[at + 5] ~= '' and not asks(record) then call('HSET', P .. 'm', id, record .. ASKS .. ARGV[at + 5]) end
         else
           -- Its message is elsewhere: nothing here would ever forget it.
           call('EXPIRE', key, 2 * seconds_of(math.max(KEEP, seconds)))
@@ -89,12 +100,15 @@ if word == 'release' then
   end)
 end
 if word == 'seal' then
-  return each(6, function(key, state, mine, at)
+  return each(7, function(key, state, mine, at)
     if mine and state == 'running' and not is_banned(ARGV[at + 1]) then
       call('HSET', key, 's', 'done', 'r', ARGV[at + 4])
       if ARGV[at + 5] ~= '' then call('HSET', key, 'h', ARGV[at + 5]) end
       call('EXPIRE', key, seconds_of(KEEP))
       state = 'done'
+      -- Its message may be elsewhere.
+      local id = ARGV[at + 3]
+      if read(asked[at]) then announce_once(P, id, asked[at], 'C', ARGV[at + 4]) end
     end
     return mine and state == 'done'
   end)

@@ -8,12 +8,12 @@ for i = 1, #KEYS - 1 do
   local P, score = KEYS[i], tonumber(scores[i] or '')
   reply[i] = -1
   if not score or score >= 0 then
-    -- What is wrong with a queue is told when it is asked.
+    -- A queue's error is returned when the queue is asked.
     local is_sound, wait = pcall(ready_in, P)
     if not is_sound then wait = 0 end
     if wait then
       reply[i] = wait
-      -- One that is listed for a later moment than it should be is listed anew.
+      -- One that is listed for a later moment than it should be is listed again.
       list_due(P, wait)
       count = count + 1
     end

@@ -2,7 +2,7 @@
 --
 -- G .. 'busy' is a zset of queues (their prefixes). A score below zero: something is ready; the lowest has waited longest for
 -- its turn. Else the score is the moment at which the first delayed message is due. It is a hint: what is missing is listed
--- again within seconds (list.lua), and a queue that turns out to be empty is taken off by whoever asked it. So garbage under
+-- again within seconds (list.lua), and a queue that turns out to be empty is taken off by its asker. So garbage under
 -- this key, or a key of another kind, must never stop a message: every command on it is a `pcall`.
 --
 -- In a cluster a queue's script does not reach that key; clients note it instead (store.py, `hint`).
@@ -45,6 +45,15 @@ local function list_empty(P, now, due)
   if not due then return nil end
   list_due(P, due - now)
   return math.max(0, math.min(LONGEST, due - now))
+end
+
+-- What fell due becomes ready, so that it gets its turn. Returns those that are ready, in the order of their turns.
+local function in_turn(skip, count)
+  local now = listing_time()
+  for _, P in ipairs(call('ZRANGEBYSCORE', BUSY, 0, num(now), 'LIMIT', 0, PIECE)) do
+    call('ZADD', BUSY, num(now - READY), P)
+  end
+  return call('ZRANGEBYSCORE', BUSY, '-inf', '(0', 'LIMIT', skip, count)
 end
 
 -- Whether something is ready, or in how many microseconds it will be; nil: there is nothing.

@@ -6,7 +6,11 @@ local function knows(P)
   for _, record in ipairs(fetch(P .. 'm', ids)) do
     if record then return 1 end
   end
-  return finished(P, time_of(P, false), ids) and 1 or 0
+  if finished(P, time_of(P, false), ids) then return 1 end
+  for _, large in ipairs(fetch(P .. 'large', ids)) do
+    if large then return 1 end
+  end
+  return 0
 end
 
 for i = 1, #KEYS - 1 do

@@ -9,7 +9,7 @@ local function special(P, id, record, deliveries)
   return record
 end
 
--- A number in a hash goes up. One that people have made unreadable begins anew.
+-- A number in a hash goes up. One that people have made unreadable starts over.
 local function raise(key, field, by)
   local n = redis.pcall('HINCRBY', key, field, by)
   if type(n) == 'number' then return n end
@@ -17,7 +17,7 @@ local function raise(key, field, by)
   return tonumber(by)
 end
 
--- A number in a hash, for whoever reads it; 0 if it is none.
+-- Read a number from a hash; 0 if it is none.
 local function count_of(text)
   local n = tonumber(text or '')
   return n and n > 0 and n < 1e15 and num(math.floor(n)) or '0'
@@ -45,7 +45,7 @@ local function is_text(id)
 end
 
 -- So many fewer are held under a fence; they are in `l` no more. With the last one the loan ends. What cannot be a count
--- is counted anew, so that nobody loses a lease for it. `held`: how many there were, for whoever has read it already.
+-- is counted again, so that no holder loses a lease for it. `held`: how many there were, if the caller has read it already.
 local function give_up(P, fence, count, held)
   local left = 0
   if tonumber(held or '') ~= count then
@@ -142,7 +142,7 @@ local function end_claim(P, id, scope, how, result)
   end
 end
 
--- Where it waits: for its time, or for whoever leases next.
+-- Where it waits: for its time, or for the next lease.
 local function let_wait(P, id, level, place, due, unique)
   if due then
     call('ZADD', P .. 'z', num(due), id)
@@ -173,7 +173,7 @@ local function find_entry(P, id, levels)
   end
 end
 
--- The record of a message, made anew from its envelope, where somebody has written over it. nil: there is none, or the id is no
+-- The record of a message, made again from its envelope, where it was overwritten by hand. nil: there is none, or the id is no
 -- name of ours.
 local function rebuild(P, id)
   if not is_plain(id) then return nil end
@@ -191,11 +191,15 @@ local function rebuild(P, id)
   end
   local task = type(envelope.task) == 'string' and envelope.task or ''
   local record = 'x' .. level .. place .. '|' .. fmt('%.17g', stored(envelope.sent_at) or 0) .. '|' .. task
+  if type(envelope.announce) == 'table' then
+    local request = {envelope.announce, envelope.client or cjson.null, envelope.correlation_id or cjson.null}
+    record = record .. ASKS .. num(stored(envelope.generation) or 0) .. '|' .. cjson.encode(request)
+  end
   call('HSET', P .. 'm', id, record)
   return record
 end
 
--- The record, or the one that could be made anew; nil if neither can be read.
+-- The record, or the one that could be made again; nil if neither can be read.
 local function readable(P, id, record)
   if not record or read(record) then return record or nil end
   return rebuild(P, id)
@@ -209,6 +213,7 @@ local function bury(P, id, record, reason)
   call('XDEL', P .. 's' .. level, place .. '-0')
   call('ZADD', P .. 'dead', num(raw_time()), id)
   end_claim(P, id, call('HGET', P .. 'x:' .. id, 'k'), 'free')
+  announce_once(P, id, record, 'D', reason)
 end
 
 -- Somebody remembers much longer than those before: so many small buckets would be too many to look into. Those that
@@ -227,8 +232,8 @@ local function widen(P, now, oldest, newest)
 end
 
 -- `ids` of `rows` ended together, as completed (C) or cancelled (X). The list of them is for people who look, and dropped
--- with the bucket; if somebody has put something else there, it is done without. `range`: the fields bk, bn and bw of meta, for
--- whoever has read them already.
+-- with the bucket; if another value was put there by hand, it is done without. `range`: the fields bk, bn and bw of meta, for
+-- a caller that has read them already.
 local function keep_finished(P, now, rows, state, ids, range)
   local meta = range or call('HMGET', P .. 'meta', 'bk', 'bn', 'bw')
   local width = width_of(P, meta[3])
@@ -249,10 +254,6 @@ local function keep_finished(P, now, rows, state, ids, range)
   if redis.pcall('RPUSH', list, table.concat(ids, '\n')) == 1 then call('EXPIRE', list, 2 * seconds_of(KEEP)) end
 end
 
-local function as_finished(state, record, result)
-  return state .. #record .. ':' .. record .. WALL .. ':' .. result
-end
-
 -- Details of a special message that is finished are kept as long as its record.
 local function outlive(P, id)
   call('HDEL', P .. 'x:' .. id, 'e', 'pg', 'cp', 'u', 'f')
@@ -262,14 +263,18 @@ end
 
 -- Something that is none of ours: it lies with the dead letters, with its raw bytes.
 local function set_aside(P, id, level, place, raw, why)
-  local reason = cjson.encode({code = 'malformed_entry', text = why})
-  call('HSET', P .. 'm', id, 'x' .. level .. place .. '|0|')
+  local reason, record = cjson.encode({code = 'malformed_entry', text = why}), 'x' .. level .. place .. '|0|'
+  local before = call('HGET', P .. 'm', id) or ''
+  local asked = find(before, ASKS, 1, true)
+  if asked then record = record .. sub(before, asked) end
+  announce_once(P, id, record, 'D', reason)
+  call('HSET', P .. 'm', id, record)
   call('HSET', P .. 'x:' .. id, 'e', raw, 'r', reason, 'f', WALL)
   call('RPUSH', P .. 'h:' .. id, ending('dead', nil, reason))
   call('ZADD', P .. 'dead', num(raw_time()), id)
 end
 
--- A message whose record cannot be read, nor made anew: what stands there instead of the record is kept. It is lent no more.
+-- A message whose record cannot be read, nor made again: what stands there instead of the record is kept. It is lent no more.
 -- Returns the name under which it lies there.
 local function set_aside_unreadable(P, id, record, why)
   local name = is_plain(id) and id or 'malformed-m-' .. redis.sha1hex(id)

@@ -61,7 +61,7 @@ end
 -- First everything is looked at. A lease of nothing is only removed.
 local found, remains = {}, {}
 for n, record in ipairs(fetch(P .. 'm', ids)) do
-  -- One that cannot be read, nor made anew, is put aside when its lease has lapsed.
+  -- One that cannot be read, nor made again, is put aside when its lease has lapsed.
   record = readable(P, ids[n], record)
   local _, level, place = read(record)
   if level then

@@ -29,7 +29,7 @@ if word == 'join' then
   return 1
 end
 
--- owner, silence. Returns 0 for one that is banned. If nobody was heard for so long, the server stood still, or nobody
+-- owner, silence. Returns 0 for one that is banned. If no worker was heard for this long, the server stood still, or no one
 -- reached it: then whatever lapsed meanwhile is excused by the next sweep (judge.lua).
 if word == 'beat' then
   if call('HEXISTS', OWNERS, id) == 0 then
@@ -68,7 +68,7 @@ if word == 'retired' then
   return 1
 end
 
--- silence in microseconds: take it off if it was not heard for so long. Returns 1 if it was.
+-- silence in microseconds: take it off if it was silent for so long. Returns 1 if it was.
 if word == 'remove' then
   local heard = tonumber(call('ZSCORE', HEARD, id) or '') or 0
   if call('HEXISTS', OWNERS, id) == 0 or call('HEXISTS', RETIRING, id) == 1 then return 0 end

@@ -1,7 +1,13 @@
--- Send to queues. ARGV: 'lenient' (what is refused goes to the dead letters) or ''; then for each queue (each.lua) count, entries.
+-- Send to queues. ARGV: 'lenient' (what is refused goes to the dead letters) or ''; then for each queue (each.lua) count, entries;
+-- the count is "<count>/<most>" where a message is refused if so many wait.
 -- Returns for each the answers; or how many there are, if all are new.
 return each_queue(5, #KEYS - 1, function(P, at)
-  local answers, all_new = store(P, at + 1, tonumber(ARGV[at]), ARGV[4] == 'lenient')
+  local count, most = tonumber(ARGV[at]), nil
+  if not count then
+    local both, limit = match(ARGV[at], '^(%d+)/(%d+)$')
+    count, most = tonumber(both), tonumber(limit)
+  end
+  local answers, all_new = store(P, at + 1, count, ARGV[4] == 'lenient', most)
   if all_new then return #answers end
   return answers
 end)

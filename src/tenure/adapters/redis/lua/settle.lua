@@ -12,7 +12,9 @@ return each_queue(4, #KEYS - 1, function(P, first, last)
     local answer = current and not seen[id] and 2 or 3
     if answer == 2 and current == fence and level and owner_of(P, fence) == ARGV[at + 3] then
       seen[id], answer = true, 1
-      standing[#standing + 1] = {at, record, level, place, check_message(P, id, level)}
+      local x = check_message(P, id, level)
+      if ARGV[at] == 'dead' and asks(record) then check_announcements(P) end
+      standing[#standing + 1] = {at, record, level, place, x}
     end
     answers[#answers + 1] = answer
   end

@@ -1,13 +1,14 @@
 -- Messages come in, once each. Used by send, and by ack for hand-offs.
 --
 -- An entry is: kind (the priority; with an x before it, extras follow), id, the rest of its record, envelope, [extras].
--- Answers: '' stored; '=' its id is known; '=<id>' that message stands for it; '!<id>' its key is that message's.
+-- Answers: '' stored; '=' its id is known; '=<id>' that waiting message has the same `unique`; '!<id>' its key is that message's;
+-- '+' so many wait.
 
 -- Once there is a stream, it has a group, so that other tools can see how far lending is.
 local function use_level(P, level, levels)
   if find(levels, level, 1, true) then return levels end
   local made = redis.pcall('XGROUP', 'CREATE', P .. 's' .. level, 'tenure', '0', 'MKSTREAM')
-  -- It is there already where somebody has taken the list of priorities away.
+  -- It is there already if the list of priorities was deleted by hand.
   if made.err and not find(made.err, 'BUSYGROUP', 1, true) then error(made.err, 0) end
   -- So the first lease need not ask the stream how far it was read, which takes longer.
   if not made.err then call('HSETNX', P .. 'meta', 'c' .. level, '0-0') end
@@ -28,7 +29,7 @@ local function place_text(place)
   return high_text .. fmt('%06d', place - millions * 1000000)
 end
 
--- Its entry's number is its place. Somebody may have put a higher number there by hand: then it goes the other way, until
+-- Its entry's number is its place. A higher number may have been put there by hand: then it goes the other way, until
 -- that entry is gone.
 local function put(P, level, place, id, raw)
   for try = 1, 2 do
@@ -54,18 +55,20 @@ local function stands_in(P, x)
   end
 end
 
--- Refused, and nobody is there to be told: it lies with the dead letters, where people look.
+-- Refused, and no caller gets the answer: it goes to the dead letters, where people look.
 local function bury_new(P, level, place, id, tail, raw, reason)
-  call('HSET', P .. 'm', id, 'x' .. level .. place .. tail)
+  local record = 'x' .. level .. place .. tail
+  call('HSET', P .. 'm', id, record)
   call('HSET', P .. 'x:' .. id, 'e', raw, 'r', reason, 'f', WALL)
   call('RPUSH', P .. 'h:' .. id, '{"at":' .. WALL .. ',"how":"dead","reason":' .. reason .. '}')
   call('ZADD', P .. 'dead', num(raw_time()), id)
+  announce_once(P, id, record, 'D', reason)
 end
 
 -- In how many microseconds the first of those that were stored can be leased.
 local soonest
 
-local function store_special(P, now, place, a, lenient)
+local function store_special(P, now, place, a, lenient, is_full)
   local level, id, tail, raw, x = sub(ARGV[a], 2), ARGV[a + 1], ARGV[a + 2], ARGV[a + 3], cjson.decode(ARGV[a + 4])
   if x.r then
     bury_new(P, level, place, id, tail, raw, x.r)
@@ -85,6 +88,7 @@ local function store_special(P, now, place, a, lenient)
     local other = stands_in(P, x)
     if other then return '=' .. other end
   end
+  if is_full then return '+' end
   local fields = {}
   for _, name in ipairs({'k', 'g', 'u', 's', 'ma', 'ex'}) do
     if x[name] then
@@ -125,6 +129,8 @@ local function check_entries(P, at, count, alone)
       call('LLEN', P .. 'h:' .. ids[n])
       if x.k then call('HLEN', P .. 'k:' .. x.k) end
       if x.u then call('ZCARD', P .. 'u:' .. x.u) end
+      -- It is put aside if it is refused, or if its key is another message's.
+      if (x.r or x.k) and asks(ARGV[at + 2]) then check_announcements(P) end
       at = at + 5
     end
   end
@@ -143,10 +149,12 @@ local function check_entries(P, at, count, alone)
 end
 
 -- Store `count` entries that begin at ARGV[at]. Returns the answers, whether all are '', and the place after them.
-local function store(P, at, count, lenient)
+-- `most`: so many may wait, ready or delayed; nil: any number.
+local function store(P, at, count, lenient, most)
   local meta = call('HMGET', P .. 'meta', 't', 'o', 'n', 'p', 'bk', 'bn', 'bw')
   local now = time_of(P, true, meta)
   local places, ids, next_at = check_entries(P, at, count, count == 1)
+  local room = most and most - call('HLEN', P .. 'm') + call('HLEN', P .. 'l') + call('ZCARD', P .. 'dead')
   local known, old = fetch(P .. 'm', ids), finished(P, now, ids, {meta[5], meta[6], meta[7]})
   -- Numbers in the size of microseconds: entries that people add by hand are numbered by milliseconds, and so come before.
   local place, levels = math.max(stored(meta[3]) or 0, raw_time()), meta[4] or ''
@@ -164,15 +172,17 @@ local function store(P, at, count, lenient)
     local a, id = places[n], ids[n]
     local answer = '='
     if not (known[n] or new[id] or (old and old[id])) then
-      local kind = ARGV[a]
+      local kind, is_full = ARGV[a], room and room <= 0
       place = place + 1
-      if kind ~= used then
+      if kind ~= used and not is_full then
         levels = use_level(P, sub(kind, -1), levels)
         used = kind
       end
       local number = place_text(place)
       if #kind > 1 then
-        answer = store_special(P, now, number, a, lenient)
+        answer = store_special(P, now, number, a, lenient, is_full)
+      elseif is_full then
+        answer = '+'
       else
         local record = kind .. number .. ARGV[a + 2]
         local is_there = put(P, kind, number, id, ARGV[a + 3])
@@ -180,7 +190,10 @@ local function store(P, at, count, lenient)
         size, soonest = size + 2, 0
         answer = ''
       end
-      if answer == '' then new[id] = true end
+      if answer == '' then
+        new[id] = true
+        room = room and room - 1
+      end
     end
     answers[n] = answer
     all_new = all_new and answer == ''

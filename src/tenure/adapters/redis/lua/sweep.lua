@@ -1,13 +1,13 @@
 -- Return what is overdue, or give leases a fresh window: once between two touches, marked by half a microsecond in the
 -- deadline, so that nothing is excused for ever. ARGV: mode, lease in microseconds, then
 -- look:  several queues; limit. Adopts what has no deadline. Returns for each queue its time, how many are overdue, 1 if the
---        server is another one than before, or began anew, while something was lent; 0 if nothing is there, 1 if something is,
+--        server is another one than before, or restarted, while something was lent; 0 if nothing is there, 1 if something is,
 --        2 if something is lent, -1 if it was empty for an hour and is forgotten; and the ids adopted.
 -- grace: one queue; cursor. Returns the next cursor, and how many got a fresh window.
 -- excuse: one queue; how long a silence was, and how many of those that lapsed in it to skip. The others get a fresh window.
 --        Returns 1 if there may be more, how many got one, and how many were left as they are.
 -- move:  one queue; limit, max attempts, most losses, its time by the look and how long that counts; the texts for a
---        lapse, the last attempt and too many losses, and the name of an unknown owner. Decides as rules/lapse.py does.
+--        lapse, the last attempt and too many losses, the name of an unknown owner, and how owners over HTTP begin. Decides as rules/lapse.py does.
 --        Returns -1 if the look is too old; else for each id 1 (returned) or 2 (dead) and the id.
 local mode, lease = ARGV[4], tonumber(ARGV[5])
 -- So many leases and deadlines are compared in one step, of those that there are: where their numbers differ, and else.
@@ -50,7 +50,7 @@ local function adopt(P, now, lent, dated)
   local fresh, nothing = {}, {}
   for n, record in ipairs(fetch(P .. 'm', undated)) do
     if record then
-      -- One that cannot be read, too: when nobody holds it any more, it is put right.
+      -- Also one that cannot be read: it is put right when no owner holds it any more.
       adopted[#adopted + 1] = undated[n]
       fresh[#fresh + 1], fresh[#fresh + 2] = num(now + lease), undated[n]
     else
@@ -95,10 +95,15 @@ local function note_lent(P, now)
   redis.pcall('ZADD', G .. 'lent', num(listing_time() + left), P)
 end
 
--- What is to be seen in one queue; of one in which nothing is lent with few commands, because most are such.
+-- Queues in which nothing is lent.
+local unlent = {}
+
+-- What is to be seen in one queue; of one in which nothing is lent with few commands, because most are such: the time there is
+-- written only where the clock went back.
 local function look(P, run, limit, waiting, lent, dated)
   local meta = call('HMGET', P .. 'meta', 't', 'o', 'run', 'bk', 'bw')
-  local now, known, began_anew = time_of(P, true, meta), meta[3], 0
+  local is_written = lent > 0 or dated > 0 or raw_time() < (stored(meta[1]) or 0)
+  local now, known, began_anew = time_of(P, is_written, meta), meta[3], 0
   if run ~= '' and known ~= run then
     -- It is written down when everybody has got a fresh window.
     if known and lent > 0 then began_anew = 1 else call('HSET', P .. 'meta', 'run', run) end
@@ -117,7 +122,7 @@ local function look(P, run, limit, waiting, lent, dated)
     note_lent(P, now)
     return {num(now), overdue, began_anew, 2, unpack(adopted, 1, math.min(#adopted, 5000))}
   end
-  if not IS_APART then redis.pcall('ZREM', G .. 'lent', P) end
+  unlent[#unlent + 1] = P
   local has_some = waiting > 0 or redis.pcall('ZCARD', P .. 'z') ~= 0 or redis.pcall('ZCARD', P .. 'dead') ~= 0
   return {num(now), overdue, began_anew, has_some and 1 or -forget_if_idle(P, now)}
 end
@@ -126,10 +131,12 @@ if mode == 'look' then
   local run, limit, counts, reply = run_id(), tonumber(ARGV[6]), {}, {}
   for i = 1, #KEYS - 1 do
     -- A key of another kind must be found before anything is changed.
-    local P = KEYS[i]
-    counts[i] = {call('HLEN', P .. 'm'), call('HLEN', P .. 'l'), call('ZCARD', P .. 'd')}
+    local P, lent, dated = KEYS[i], 0, 0
+    if call('EXISTS', P .. 'l', P .. 'd') > 0 then lent, dated = call('HLEN', P .. 'l'), call('ZCARD', P .. 'd') end
+    counts[i] = {call('HLEN', P .. 'm'), lent, dated}
   end
   for i = 1, #KEYS - 1 do reply[i] = look(KEYS[i], run, limit, unpack(counts[i])) end
+  if #unlent > 0 and not IS_APART then redis.pcall('ZREM', G .. 'lent', unpack(unlent)) end
   return reply
 end
 
@@ -177,7 +184,7 @@ end
 
 local limit, max_attempts, max_lost = tonumber(ARGV[6]), tonumber(ARGV[7]), tonumber(ARGV[8])
 if now - tonumber(ARGV[9]) > tonumber(ARGV[10]) then return -1 end
-local LAPSED, USED_UP, TOO_OFTEN, UNKNOWN = ARGV[11], ARGV[12], ARGV[13], ARGV[14]
+local LAPSED, USED_UP, TOO_OFTEN, UNKNOWN, REMOTE = ARGV[11], ARGV[12], ARGV[13], ARGV[14], ARGV[15]
 
 local function reason(code, text, values)
   return cjson.encode({code = code, text = (text:gsub('{(%l+)}', values))})
@@ -185,7 +192,7 @@ end
 
 local holders = {}
 
--- Who held it, and what is told of that: worked out once for each loan.
+-- The holder and the text about it, worked out once for each loan.
 local function holder_under(fence)
   local holder = holders[fence]
   if holder then return holder end
@@ -196,8 +203,24 @@ local function holder_under(fence)
   else
     holder.lapsed = reason('lease_lapsed', LAPSED, {owner = owner or UNKNOWN})
     holder.counter, holder.text = 'a', ending('failed', owner, holder.lapsed)
+    -- Over HTTP: of a lease that was never touched perhaps no client learned.
+    if owner and sub(owner, 1, #REMOTE) == REMOTE then
+      holder.untouched = {owner = owner, counter = 'l', text = ending('lost', owner)}
+    end
   end
   holders[fence] = holder
+  return holder
+end
+
+local function was_touched(id, fence)
+  local text = redis.pcall('HGET', P .. 'beats', id)
+  return type(text) == 'string' and sub(text, 1, #fence + 1) == fence .. ':'
+end
+
+-- How the lapse of one message is counted.
+local function holder_of(id, fence)
+  local holder = holder_under(fence)
+  if holder.untouched and not was_touched(id, fence) then return holder.untouched end
   return holder
 end
 
@@ -210,8 +233,9 @@ for _ = 1, ROUNDS do
     local record = fences[n] and readable(P, id, records[n])
     local _, level, place = read(record)
     if level then
-      holder_under(fences[n])
       look_at(back, id, fences[n], record, level, place)
+      -- It may be its last attempt.
+      if holder_under(fences[n]).lapsed and asks(record) then check_announcements(P) end
     else
       remains[#remains + 1] = id
       if fences[n] and records[n] then
@@ -227,7 +251,7 @@ end
 
 local moved = {}
 for _, one in ipairs(back.all) do
-  local holder = holder_under(one.fence)
+  local holder = holder_of(one.id, one.fence)
   local count = tell(back, one, holder.counter, holder.text, holder.lapsed)
   local most, lost, dead = stored(one.x[3], 1) or max_attempts, count_of(one.x[4]), nil
   if holder.lapsed and count >= most then

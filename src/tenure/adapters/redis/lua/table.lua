@@ -1,4 +1,4 @@
--- Rows of a table (`table.py`), changed only by whoever knows what they say. Groups of writes: each as a whole, or not at
+-- Rows of a table (`table.py`), changed only by callers that know their value. Groups of writes: each as a whole, or not at
 -- all, and in this order.
 --
 -- KEYS: the table's own name; then of each part its hash and its sorted set, which all lie in one slot.

@@ -1,4 +1,4 @@
--- Move the deadlines of what is still held; never to an earlier moment. Each is a beat, and is counted for those who look at
+-- Move the deadlines of what is still held; never to an earlier moment. Each is a beat, and is counted for readers of
 -- leases. ARGV: for each loan fence, owner, seconds, count, '1' if more is told, ids; if more is told, for each "<size>:<predicted>".
 -- Returns 1 or 0 for each id; or the number of ids, if all are held.
 local P = KEYS[1]
@@ -39,7 +39,7 @@ if changed < held then
 end
 
 -- An ack, a nack and a sweep leave the beats as they are, so that messages which are never touched pay nothing for them. Here
--- some of those that have ended are dropped, and when nobody touches anything any more, all go by themselves.
+-- some of those that have ended are dropped, and when nothing is touched any more, all expire.
 local BEATS, SPARE, HOUR = P .. 'beats', 64, 3600
 local function count_beats()
   local before, rows = fetch(BEATS, beating), {}
@@ -60,7 +60,7 @@ local function count_beats()
   local needed = math.ceil(longest / 1000000) + HOUR
   if call('TTL', BEATS) < needed then call('EXPIRE', BEATS, needed + HOUR) end
 end
--- Where somebody has put something else there, a touch is good without.
+-- If another value was put there by hand, a touch works without it.
 if held > 0 and type(redis.pcall('HLEN', BEATS)) == 'number' then count_beats() end
 if held == #answers then return held end
 return answers

@@ -1,5 +1,5 @@
--- Whose turn it is to do something. ARGV: what, who asks, for how many microseconds. Returns 1 if it is theirs.
--- A turn lapses; and one that ends later than this one would, or cannot be read, is none: nobody could have taken it.
+-- Take or renew a turn. ARGV: its name, the caller's token, microseconds. Returns 1 if the caller has it.
+-- A turn lapses; and one that ends later than this one would, or cannot be read, is none: no process could have taken it.
 local key, now, length = G .. 'turns', time_of(G, false), tonumber(ARGV[6])
 local ends, token = match(call('HGET', key, ARGV[4]) or '', '^(%d+)|(.*)$')
 ends = stored(ends) or 0

@@ -14,22 +14,22 @@ import msgspec
 from tenure.app import Tenure
 from tenure.cli.acting import Meter, in_batches, operator
 from tenure.cli.asking import announce, ask, dry_run_option, yes_option
-from tenure.cli.dead.choosing import Choice, chosen, filters
-from tenure.cli.duration import spoken
-from tenure.cli.output import plural, say_json, say_line
-from tenure.cli.rate import RATE
+from tenure.cli.commands.dead.choosing import DeadChoice, chosen, filters
 from tenure.cli.target import find, json_option, run, split_ids
+from tenure.cli.terminal.duration import spoken
+from tenure.cli.terminal.output import plural, say_json, say_line
+from tenure.cli.terminal.rate import RATE
 from tenure.client.operations.dead import named_dead
-from tenure.redriving import kind_of
+from tenure.client.redrive import kind_of
 
 #: A line's worth.
 _MOST_KINDS = 8
-#: So many ids a dry run shows.
+#: This many ids a dry run shows.
 _FIRST_IDS = 10
 
 
 class _Act(msgspec.Struct, frozen=True):
-    """One of the two things that can be done with dead letters."""
+    """One kind of act on dead letters."""
 
     verb: str
     past: str
@@ -44,7 +44,7 @@ def _act_options(command: Callable[..., Any]) -> Callable[..., Any]:
     command = json_option(command)
     command = yes_option(command)
     command = dry_run_option(command)
-    command = click.option("--limit", "-n", type=click.IntRange(1), help="At most so many, the first ones.")(command)
+    command = click.option("--limit", "-n", type=click.IntRange(1), help="Stop after this many.")(command)
     command = filters(command)
     command = click.option("--all", "everything", is_flag=True, help="Every dead letter.")(command)
     return click.argument("words", nargs=-1, metavar="[TARGET] [ID]...")(command)
@@ -52,14 +52,14 @@ def _act_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
 @click.command(short_help="Send dead letters back to their queue.")
 @_act_options
-@click.option("--rate", type=RATE, help="At most so many a time, as in 50/s or 100/m. Default: all at once.")
+@click.option("--rate", type=RATE, help="At this rate at most, as in 50/s or 100/m. Default: all at once.")
 def redrive(words: tuple[str, ...], rate: float | None, **options: Any) -> None:
     """Send dead letters back to their queue: counters at zero, history kept.
 
-    Choose them by ID, or with --queue, --task, --reason, --since and --before (all that are given must hold), or
-    --all; --limit takes the first ones of them. Asks before it touches more than one. With --rate they go back
-    evenly, so that whatever they failed on is not overrun. Ctrl-C ends it and says how many were moved; the same
-    command goes on with the rest.
+    Choose them by ID, or with --queue, --task, --reason, --group, --since and --before (all that are given must
+    hold), or --all; --limit takes the first ones of them. Asks before it touches more than one. With --rate they go
+    back evenly, so that whatever they failed on is not overrun. Ctrl-C ends it and says how many were moved; run the
+    same command again for the rest.
     """
     _run(_REDRIVE, words, rate=rate, **options)
 
@@ -69,8 +69,8 @@ def redrive(words: tuple[str, ...], rate: float | None, **options: Any) -> None:
 def delete(words: tuple[str, ...], **options: Any) -> None:
     """Remove dead letters for good; a record of each stays.
 
-    Choose them by ID, or with --queue, --task, --reason, --since and --before (all that are given must hold), or
-    --all; --limit takes the first ones of them. Asks before it touches more than one.
+    Choose them by ID, or with --queue, --task, --reason, --group, --since and --before (all that are given must
+    hold), or --all; --limit takes the first ones of them. Asks before it touches more than one.
     """
     _run(_DELETE, words, rate=None, **options)
 
@@ -79,7 +79,7 @@ def _run(
     act: _Act, words: tuple[str, ...], *, rate: float | None, as_json: bool, dry_run: bool, yes: bool, **by: Any
 ) -> None:
     target, given = split_ids(words)
-    choice = Choice(ids=tuple(given), **by)
+    choice = DeadChoice(ids=tuple(given), **by)
     choice.check()
     app = find(target)
     queue_of, summary = run(app, lambda app: _choose(app, choice))
@@ -106,7 +106,7 @@ def _run(
         return
     say_line(f"{act.past.capitalize()}: {len(moved):,}")
     if len(moved) < len(ids):
-        say_line(f"{len(ids) - len(moved):,} were no longer dead when it came to it; they were left alone")
+        say_line(f"{len(ids) - len(moved):,} were no longer dead by then and were left alone")
 
 
 def _say_first(ids: list[str]) -> None:
@@ -116,7 +116,7 @@ def _say_first(ids: list[str]) -> None:
         say_line(f"  … and {len(ids) - _FIRST_IDS:,} more; --json shows all")
 
 
-async def _choose(app: Tenure, choice: Choice) -> tuple[dict[str, str], str]:
+async def _choose(app: Tenure, choice: DeadChoice) -> tuple[dict[str, str], str]:
     """The ids with their queues, and what they are in a few words."""
     if choice.ids:
         return await named_dead(app.operate.access, choice.ids), ""

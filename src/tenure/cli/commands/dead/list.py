@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from tenure.app import Tenure
-from tenure.cli.blocks import block
-from tenure.cli.dead.choosing import Choice, chosen, filters
-from tenure.cli.duration import spoken
-from tenure.cli.output import WIDE, console, give_way, plain_table, plural, say_json
-from tenure.cli.plain import one_line
+from tenure.cli.commands.dead.choosing import DeadChoice, chosen, filters
 from tenure.cli.target import find, json_option, run, target_argument
+from tenure.cli.terminal.blocks import block
+from tenure.cli.terminal.duration import spoken
+from tenure.cli.terminal.output import WIDE, console, give_way, plain_table, plural, say_json
+from tenure.cli.terminal.plain import one_line
 from tenure.client.operations.listed_message import ListedMessage, listed
 
 if TYPE_CHECKING:
@@ -26,12 +26,12 @@ _USUAL_ID = 32
 @click.command("list", short_help="Show the dead letters and their reasons.")
 @target_argument
 @filters
-@click.option("--limit", "-n", type=click.IntRange(1), default=50, show_default=True, help="At most so many.")
+@click.option("--limit", "-n", type=click.IntRange(1), default=50, show_default=True, help="Show at most this many.")
 @json_option
 def list_(target: str | None, limit: int, *, as_json: bool, **by: Any) -> None:
     """Show the dead letters and their reasons."""
     app = find(target)
-    choice = Choice(everything=True, **by)
+    choice = DeadChoice(everything=True, **by)
     seen, total = run(app, lambda app: _collect(app, choice, limit + 1))
     shown, more = seen[:limit], len(seen) > limit
     if as_json:
@@ -53,7 +53,7 @@ def list_(target: str | None, limit: int, *, as_json: bool, **by: Any) -> None:
     out.print(one_line(f"{first}: {summary}"), style="dim")
 
 
-async def _collect(app: Tenure, choice: Choice, limit: int) -> tuple[list[ListedMessage], int]:
+async def _collect(app: Tenure, choice: DeadChoice, limit: int) -> tuple[list[ListedMessage], int]:
     """Those that were asked for, and how many there are at all."""
     seen, wall = [], app.clock.wall()
     async for letter in chosen(app, choice):
@@ -64,7 +64,7 @@ async def _collect(app: Tenure, choice: Choice, limit: int) -> tuple[list[Listed
 
 
 def _block(one: ListedMessage, width: int) -> "Text":
-    """One message on two lines: which, and why. The cause is what people look for, so it gets a whole line."""
+    """Draw one message on two lines: which, and why. The cause is what people look for, so it gets a whole line."""
     from rich.text import Text
 
     age = Text(f"{spoken(one.age_seconds)} old", style="dim")

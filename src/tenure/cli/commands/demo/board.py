@@ -1,4 +1,4 @@
-"""The board: what has happened, told from the journal in sentences, with the figures that matter.
+"""The board: what has happened, as sentences from the journal, with the figures that matter.
 
 Only what people want to know becomes a line; a quick message that simply completed is counted.
 """
@@ -8,15 +8,15 @@ from collections.abc import Callable, Sequence
 
 import msgspec
 
-from tenure.cli.demo.tasks import NOTIFY_SUCCEEDS_AT, TRANSCODE_LEASE_SECONDS
-from tenure.cli.output import plural
+from tenure.cli.commands.demo.tasks import NOTIFY_SUCCEEDS_AT, TRANSCODE_LEASE_SECONDS
+from tenure.cli.terminal.output import plural
 from tenure.event import Event, EventKind, StoredEvent
 
 GOOD, BAD, WARNING, NEUTRAL = "green", "red", "yellow", "cyan"
 _KEEP_LINES = 200
 
 
-class Line(msgspec.Struct, frozen=True):
+class DemoLine(msgspec.Struct, frozen=True):
     """One thing that happened, for reading."""
 
     at: float
@@ -35,12 +35,12 @@ class Kill(msgspec.Struct):
     back_after_seconds: float | None = None
 
 
-class Board:
+class DemoBoard:
     """Lines and figures, in the order of the journal."""
 
     def __init__(self) -> None:
         """Nothing has happened."""
-        self.lines: deque[Line] = deque(maxlen=_KEEP_LINES)
+        self.lines: deque[DemoLine] = deque(maxlen=_KEEP_LINES)
         self.counts: Counter[str] = Counter()
         self.by_task: Counter[tuple[str, str]] = Counter()
         self.reasons: Counter[str] = Counter()
@@ -49,7 +49,7 @@ class Board:
 
     def say(self, at: float, word: str, text: str, style: str) -> None:
         """Add a line of the demo's own."""
-        self.lines.append(Line(at, word, text, style))
+        self.lines.append(DemoLine(at, word, text, style))
 
     def killed(self, owner: str, at: float, holding: int) -> None:
         """The demo has ended a worker."""
@@ -100,7 +100,7 @@ class Board:
         self.say(event.at, "dead", f"the sweep moved {event.data.get('count')} to the dead letters", BAD)
 
     def _requeue(self, event: Event) -> None:
-        if event.data.get("triggered_by") != "liveness":  # those are told with their owner
+        if event.data.get("triggered_by") != "liveness":  # those are shown with their owner
             self.say(event.at, "requeue", f"{event.data.get('count')} overdue returned by the sweep", WARNING)
 
     def _retired(self, event: Event) -> None:
@@ -134,20 +134,20 @@ def _message(event: Event) -> str:
     return f"{event.task or 'unreadable'} {(event.message_id or '')[-6:]}"
 
 
-_TELLERS: dict[str, Callable[[Board, Event], None]] = {
-    EventKind.COMPLETED: Board._completed,  # noqa: SLF001 - the table belongs to the class
-    EventKind.RETRIED: Board._retried,  # noqa: SLF001
-    EventKind.DEAD: Board._dead,  # noqa: SLF001
-    EventKind.MOVE_TO_DLQ: Board._moved_to_dead,  # noqa: SLF001
-    EventKind.REQUEUE: Board._requeue,  # noqa: SLF001
-    EventKind.OWNER_RETIRED: Board._retired,  # noqa: SLF001
-    EventKind.OWNER_JOINED: Board._joined,  # noqa: SLF001
-    EventKind.REDRIVEN: Board._redriven,  # noqa: SLF001
-    EventKind.DELETED: Board._redriven,  # noqa: SLF001
-    EventKind.DUPLICATE: Board._trouble,  # noqa: SLF001
-    EventKind.LEASE_LOST: Board._trouble,  # noqa: SLF001
-    EventKind.LATE_SETTLE: Board._trouble,  # noqa: SLF001
-    EventKind.HEARTBEAT_FAILED: Board._trouble,  # noqa: SLF001
-    EventKind.SWEEP_GRACE: Board._trouble,  # noqa: SLF001
-    EventKind.LOOP_BLOCKED: Board._trouble,  # noqa: SLF001
+_TELLERS: dict[str, Callable[[DemoBoard, Event], None]] = {
+    EventKind.COMPLETED: DemoBoard._completed,  # noqa: SLF001 - the table belongs to the class
+    EventKind.RETRIED: DemoBoard._retried,  # noqa: SLF001
+    EventKind.DEAD: DemoBoard._dead,  # noqa: SLF001
+    EventKind.MOVE_TO_DLQ: DemoBoard._moved_to_dead,  # noqa: SLF001
+    EventKind.REQUEUE: DemoBoard._requeue,  # noqa: SLF001
+    EventKind.OWNER_RETIRED: DemoBoard._retired,  # noqa: SLF001
+    EventKind.OWNER_JOINED: DemoBoard._joined,  # noqa: SLF001
+    EventKind.REDRIVEN: DemoBoard._redriven,  # noqa: SLF001
+    EventKind.DELETED: DemoBoard._redriven,  # noqa: SLF001
+    EventKind.DUPLICATE: DemoBoard._trouble,  # noqa: SLF001
+    EventKind.LEASE_LOST: DemoBoard._trouble,  # noqa: SLF001
+    EventKind.LATE_SETTLE: DemoBoard._trouble,  # noqa: SLF001
+    EventKind.HEARTBEAT_FAILED: DemoBoard._trouble,  # noqa: SLF001
+    EventKind.SWEEP_GRACE: DemoBoard._trouble,  # noqa: SLF001
+    EventKind.LOOP_BLOCKED: DemoBoard._trouble,  # noqa: SLF001
 }

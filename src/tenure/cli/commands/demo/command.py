@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Self
 import click
 import msgspec
 
-from tenure.cli.demo.reckoning import Reckoning
-from tenure.cli.demo.screen import Scene, draw, progress_line, summary
-from tenure.cli.demo.stage import Plan, Stage
-from tenure.cli.duration import DURATION
+from tenure.cli.commands.demo.reckoning import Reckoning
+from tenure.cli.commands.demo.screen import Scene, draw, progress_line, summary
+from tenure.cli.commands.demo.stage import DemoPlan, DemoRun
 from tenure.cli.failing import DONE, TROUBLE
-from tenure.cli.output import console, say_json, say_line, say_lines
 from tenure.cli.target import json_option
+from tenure.cli.terminal.duration import DURATION
+from tenure.cli.terminal.output import console, say_json, say_line, say_lines
 from tenure.errors import StoreUnwritable
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ def demo(for_seconds: float | None, rate: float, workers: int, folder: Path | No
         for_seconds = _UNWATCHED_SECONDS
     with _Folder(folder) as place:
         show = _Screen(out) if watched else _Lines(to_stderr=as_json)
-        stage = Stage(Plan(place.path, for_seconds, rate, workers), show)
+        stage = DemoRun(DemoPlan(place.path, for_seconds, rate, workers), show)
         with show:
             reckoning = asyncio.run(stage.play())
         _say(stage, reckoning, as_json=as_json)
@@ -58,7 +58,7 @@ def demo(for_seconds: float | None, rate: float, workers: int, folder: Path | No
     return TROUBLE if place.worth_a_look else DONE
 
 
-def _say(stage: Stage, reckoning: Reckoning, *, as_json: bool) -> None:
+def _say(stage: DemoRun, reckoning: Reckoning, *, as_json: bool) -> None:
     board = stage.board
     if as_json:
         figures = msgspec.to_builtins(reckoning)
@@ -77,7 +77,7 @@ def _say(stage: Stage, reckoning: Reckoning, *, as_json: bool) -> None:
 
 
 class _Folder:
-    """Where the data is: the user's folder, or one that is removed at the end unless there is something to see."""
+    """The folder with the data: the user's, or one that is removed at the end unless there is something to see."""
 
     def __init__(self, given: Path | None) -> None:
         self._given = given
@@ -119,20 +119,20 @@ class _Screen:
         self._live.__exit__(*error)  # type: ignore[arg-type]  # handed on
 
     def update(self, scene: Scene) -> None:
-        """Draw it."""
+        """Draw the scene."""
         width, height = self._out.size
         self._live.update(draw(scene, width, height), refresh=True)
 
 
 class _Lines:
-    """No terminal: a line now and then."""
+    """Lines now and then, where there is no terminal."""
 
     leases = 0
 
     def __init__(self, *, to_stderr: bool) -> None:
         self._to_stderr = to_stderr
         self._next = _LINE_EVERY_SECONDS
-        #: What was said of the server; said once.
+        #: The line about the server; printed once.
         self._server = ""
 
     def __enter__(self) -> None:

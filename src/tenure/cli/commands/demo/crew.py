@@ -1,4 +1,4 @@
-"""The demo's workers: real processes, started again whenever they end.
+"""The demo's workers: real processes, restarted whenever they end.
 
 Only processes started here are ever ended here, by their pid, and all of them are ended at the end.
 """
@@ -10,7 +10,7 @@ import signal
 import sys
 from pathlib import Path
 
-from tenure.cli.demo.tasks import FOLDER_VARIABLE, PARENT_VARIABLE
+from tenure.cli.commands.demo.tasks import FOLDER_VARIABLE, PARENT_VARIABLE
 from tenure.clock import Clock
 from tenure.errors import TenureError
 
@@ -27,18 +27,18 @@ class WorkerFailed(TenureError):
     code = "demo_worker_failed"
 
 
-class Member:
-    """One worker of the crew, over all of its processes."""
+class DemoWorker:
+    """One worker, over all of its processes."""
 
     def __init__(self, name: str, log: Path) -> None:
-        """Not started yet."""
+        """Name a worker that logs to `log`; `start` starts it."""
         self.name = name
         self.log = log
         self.process: asyncio.subprocess.Process | None = None
         self.starts = 0
         #: How the last process ended, in words; empty while none has.
         self.last_end = ""
-        #: Set by the crew when it ends the process itself.
+        #: Set when the demo itself ends the process.
         self.is_being_killed = False
 
     @property
@@ -48,7 +48,7 @@ class Member:
 
     @property
     def pid(self) -> int | None:
-        """Of the running process."""
+        """The pid of the last process."""
         return None if self.process is None else self.process.pid
 
 
@@ -57,7 +57,7 @@ class Crew:
 
     def __init__(self, folder: Path, size: int, concurrency: int, clock: Clock) -> None:
         """Workers on the data in `folder`; their logs go there too."""
-        self.members = [Member(f"worker-{n}", folder / f"worker-{n}.log") for n in range(1, size + 1)]
+        self.members = [DemoWorker(f"worker-{n}", folder / f"worker-{n}.log") for n in range(1, size + 1)]
         self.concurrency = concurrency
         self._folder = folder
         self._clock = clock
@@ -70,7 +70,7 @@ class Crew:
         # Not a task group: what a member raises is raised as it is, for people to read.
         await asyncio.gather(*(self._keep(member) for member in self.members))
 
-    def kill(self, member: Member) -> None:
+    def kill(self, member: DemoWorker) -> None:
         """End it with kill -9."""
         if member.process is not None and member.process.returncode is None:
             member.is_being_killed = True
@@ -94,13 +94,13 @@ class Crew:
                 await asyncio.wait(late)
 
     def end(self) -> None:
-        """SIGKILL for whatever is left; for ends that cannot wait."""
+        """Send SIGKILL to all that are left; for ends that cannot wait."""
         self._stopping.set()
         for member in self.members:
             if member.process is not None:
                 _signal(member.process, signal.SIGKILL)
 
-    async def _keep(self, member: Member) -> None:
+    async def _keep(self, member: DemoWorker) -> None:
         failures = 0
         while True:
             started = self._clock.monotonic()
@@ -114,25 +114,29 @@ class Crew:
                 raise WorkerFailed(f"{member.name} does not start: {_last_line(member.log)}")
             await asyncio.sleep(_RESTART_SECONDS)
 
-    async def _run_once(self, member: Member) -> int:
+    async def _run_once(self, member: DemoWorker) -> int:
         if self._stopping.is_set():
             return 0
-        command = [sys.executable, "-m", "tenure", "worker", "tenure.cli.demo.served:app",
+        command = [sys.executable, "-m", "tenure", "worker", "tenure.cli.commands.demo.served:app",
                    "--name", member.name, "--concurrency", str(self.concurrency), "--grace", "10s"]  # fmt: skip
         own = {FOLDER_VARIABLE: str(self._folder), PARENT_VARIABLE: str(os.getpid()), "TENURE_SLOT": ""}
         environment = {**os.environ, **own}
         with member.log.open("ab") as log:
             # A session of its own: Ctrl-C is for the demo, which then stops its workers in order.
             member.process = await asyncio.create_subprocess_exec(
-                *command, env=environment, stdin=asyncio.subprocess.DEVNULL, stdout=log, stderr=log,
+                *command,
+                env=environment,
+                stdin=asyncio.subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
                 start_new_session=True,
-            )  # fmt: skip
+            )
         member.starts += 1
         if self._stopping.is_set():  # stopped while it was being started: `stop` has not seen this process
             _signal(member.process, signal.SIGTERM)
         return await member.process.wait()
 
-    def _note_end(self, member: Member, code: int) -> None:
+    def _note_end(self, member: DemoWorker, code: int) -> None:
         member.process = None
         if member.is_being_killed:
             member.last_end = "kill -9"
@@ -152,4 +156,4 @@ def _signal(process: asyncio.subprocess.Process, number: int) -> None:
 
 def _last_line(log: Path) -> str:
     lines = [line for line in log.read_text(errors="replace").splitlines() if line.strip()]
-    return lines[-1] if lines else "it says nothing"
+    return lines[-1] if lines else "it printed nothing"

@@ -1,4 +1,4 @@
-"""The outside world of the demo: a database of effects, which knows nothing of Tenure.
+"""The database of the demo's effects, which knows nothing of Tenure.
 
 The table has no unique constraint on purpose: an effect that was done twice is two rows, and shows.
 """
@@ -8,7 +8,7 @@ import sqlite3
 from contextlib import closing
 from pathlib import Path
 
-from tenure.context import Context, SyncContext
+from tenure.tasks.context import Context, SyncContext
 
 _TABLES = """
 CREATE TABLE IF NOT EXISTS effects (message_id TEXT NOT NULL, task TEXT NOT NULL, pid INTEGER NOT NULL);
@@ -17,7 +17,7 @@ CREATE TABLE IF NOT EXISTS skipped (message_id TEXT NOT NULL);
 _DOUBLED = "SELECT coalesce(sum(times - 1), 0) FROM (SELECT count(*) AS times FROM effects GROUP BY message_id)"
 
 
-class Effects:
+class DemoEffects:
     """Effects written by handlers, read by the reckoning. Usable from any thread and process."""
 
     def __init__(self, path: Path) -> None:
@@ -25,7 +25,7 @@ class Effects:
         self._path = path
 
     def create(self) -> None:
-        """Make the tables; before anybody else looks."""
+        """Make the tables; before another process looks."""
         with closing(self._connect()) as connection:
             connection.execute("PRAGMA journal_mode = WAL")
             connection.executescript(_TABLES)
@@ -54,7 +54,7 @@ class Effects:
             return {id for (id,) in connection.execute("SELECT message_id FROM effects")}
 
     def skipped(self) -> int:
-        """How many runs found their effect done by an earlier run that did not get to its end."""
+        """Count the runs whose effect was done by an earlier run that did not get to its end."""
         return self._number("SELECT count(*) FROM skipped")
 
     def _number(self, query: str) -> int:

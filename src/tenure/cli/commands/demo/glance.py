@@ -1,4 +1,4 @@
-"""A glance: what lies in the queues and who holds what, asked of the broker, a few times a second."""
+"""The messages in the queues and their holders, read from the broker a few times a second."""
 
 from collections import Counter
 
@@ -6,8 +6,8 @@ import msgspec
 
 from tenure.app import Tenure
 from tenure.broker import Depth
-from tenure.cli.demo.tasks import QUEUES
-from tenure.cli.look import Seen, look
+from tenure.cli.commands.demo.tasks import QUEUES
+from tenure.cli.look import WaitingMessage, look
 from tenure.client.operations.presence import living
 from tenure.message import MessageState
 from tenure.owner import Owner
@@ -15,7 +15,7 @@ from tenure.owner import Owner
 _MOST_LEASES = 400
 
 
-class Held(msgspec.Struct, frozen=True):
+class DrawnLease(msgspec.Struct, frozen=True):
     """One lease, as it is drawn."""
 
     id: str
@@ -29,11 +29,11 @@ class Held(msgspec.Struct, frozen=True):
 
 
 class Glance(msgspec.Struct, frozen=True):
-    """What is there now."""
+    """The current state."""
 
     depths: tuple[Depth, ...] = ()
     #: Oldest message first.
-    held: tuple[Held, ...] = ()
+    held: tuple[DrawnLease, ...] = ()
     #: By worker name, how many leases.
     holds: dict[str, int] = {}
     #: Workers on the roster, by pid.
@@ -51,7 +51,7 @@ class Glance(msgspec.Struct, frozen=True):
 
     @property
     def leased(self) -> int:
-        """Messages that somebody works on."""
+        """Messages that a worker runs."""
         return sum(depth.leased or 0 for depth in self.depths)
 
 
@@ -70,10 +70,10 @@ async def glance(app: Tenure, *, with_progress: int = 0) -> Glance:
     )
 
 
-def _held(app: Tenure, one: Seen, wall: float) -> Held:
+def _held(app: Tenure, one: WaitingMessage, wall: float) -> DrawnLease:
     task = one.task or "unreadable"
     known = app.tasks.get(task)
-    return Held(
+    return DrawnLease(
         id=one.browsed.id,
         task=task,
         worker=(one.browsed.owner or "").partition("/")[0],
@@ -83,7 +83,7 @@ def _held(app: Tenure, one: Seen, wall: float) -> Held:
     )
 
 
-async def _with_progress(app: Tenure, held: Held) -> Held:
+async def _with_progress(app: Tenure, held: DrawnLease) -> DrawnLease:
     record = await app.state.records.get(held.id)
     if record is None or record.progress is None:
         return held

@@ -1,4 +1,4 @@
-"""The reckoning: every message that was sent is looked up, every effect counted, every promise checked."""
+"""The final check: every message that was sent is looked up, every effect counted, every promise checked."""
 
 import asyncio
 from collections import Counter
@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import msgspec
 
 from tenure.app import Tenure
-from tenure.cli.demo.effects import Effects
+from tenure.cli.commands.demo.effects import DemoEffects
 from tenure.message import MessageState
 from tenure.record import Record
 
@@ -25,11 +25,11 @@ class Reckoning(msgspec.Struct, frozen=True, kw_only=True):
     dead: int
     #: Effects that were done a second time. The promise: 0.
     duplicates: int
-    #: Messages of which nothing is known any more, or completed ones without their effect. The promise: 0.
+    #: Messages that are no longer known, or completed ones without their effect. The promise: 0.
     lost: int
     #: Still in a queue when time was up: late, not lost.
     unfinished: int
-    #: Removed by somebody with `tenure dead delete` meanwhile.
+    #: Removed with `tenure dead delete` meanwhile.
     deleted: int
     effects: int
     #: Runs that found their effect done by an earlier run.
@@ -37,7 +37,7 @@ class Reckoning(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def promises_kept(self) -> bool:
-        """Nothing lost, no effect twice."""
+        """Whether nothing was lost, and no effect was done twice."""
         return self.lost == 0 and self.duplicates == 0
 
     def __str__(self) -> str:
@@ -49,8 +49,8 @@ class Reckoning(msgspec.Struct, frozen=True, kw_only=True):
         return " · ".join(f"{name} {number}" for name, number in parts.items())
 
 
-async def reckon(app: Tenure, sent: Sequence[str], effects: Effects) -> Reckoning:
-    """Look up everything."""
+async def reckon(app: Tenure, sent: Sequence[str], effects: DemoEffects) -> Reckoning:
+    """Look up every message and effect."""
     states: Counter[MessageState | None] = Counter()
     done = effects.done()
     without_effect = 0

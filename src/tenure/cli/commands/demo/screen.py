@@ -18,14 +18,14 @@ from rich.table import Table
 from rich.text import Text
 
 from tenure.broker import Depth
-from tenure.cli.demo.board import Board, Kill
-from tenure.cli.demo.crew import Crew, Member
-from tenure.cli.demo.glance import Glance, Held
-from tenure.cli.demo.reckoning import Reckoning
-from tenure.cli.demo.web import DemoServer
-from tenure.cli.duration import countdown, spoken
-from tenure.cli.output import count, plural
-from tenure.cli.screen import Rows
+from tenure.cli.commands.demo.board import DemoBoard, Kill
+from tenure.cli.commands.demo.crew import Crew, DemoWorker
+from tenure.cli.commands.demo.glance import DrawnLease, Glance
+from tenure.cli.commands.demo.reckoning import Reckoning
+from tenure.cli.commands.demo.web import DemoServer
+from tenure.cli.terminal.duration import countdown, spoken
+from tenure.cli.terminal.output import count, plural
+from tenure.cli.terminal.screen import OneLineTable
 
 #: Lines that are always there: title, figures, headings, blanks, hint.
 _FRAME_LINES = 10
@@ -35,9 +35,9 @@ _WIDTHS = {"pid": 7, "queue": 7, "worker": 8, "task": 9, "left": 6, "message is"
 
 
 class Scene(msgspec.Struct, frozen=True):
-    """Everything the screen shows."""
+    """The data that the screen shows."""
 
-    board: Board
+    board: DemoBoard
     crew: Crew
     glance: Glance
     sent: int
@@ -47,7 +47,7 @@ class Scene(msgspec.Struct, frozen=True):
     elapsed_seconds: float
     #: None: until Ctrl-C.
     duration_seconds: float | None
-    #: What is going on, in two or three words.
+    #: The phase, in two or three words.
     phase: str
     url: str
     server: DemoServer
@@ -74,7 +74,7 @@ def draw(scene: Scene, width: int, height: int) -> RenderableType:
 
 
 def _where(scene: Scene) -> str:
-    """Where else to look."""
+    """Say where else to look."""
     return f"watch it at {scene.server.address}" if scene.server.address else f"tenure top {scene.url}"
 
 
@@ -93,9 +93,9 @@ def _figures(scene: Scene) -> RenderableType:
         ("completed", counts["completed"], "green"),
         ("retried", counts["retried"], "yellow"),
         ("dead", scene.glance.dead, "red"),
-        ("recognised", scene.recognised, "cyan"),
+        ("repeats", scene.recognised, "cyan"),
     )
-    right = _pairs(("effects twice", scene.doubled, "bold red" if scene.doubled else "green"))
+    right = _pairs(("twice", scene.doubled, "bold red" if scene.doubled else "green"))
     return _edges(Text.assemble(" ", left), Text.assemble(right, " "))
 
 
@@ -123,7 +123,7 @@ def _workers(scene: Scene) -> Table:
     return rows
 
 
-def _worker(member: Member, scene: Scene) -> list[Text]:
+def _worker(member: DemoWorker, scene: Scene) -> list[Text]:
     holds = scene.glance.holds.get(member.name, 0)
     kill = scene.board.last_kill_of(member.name)
     if member.has_stopped:
@@ -138,7 +138,7 @@ def _worker(member: Member, scene: Scene) -> list[Text]:
 
 
 def _back(kill: Kill | None) -> Text:
-    """How long this worker's messages were away after the last kill -9."""
+    """Say how long this worker's messages were away after the last kill -9."""
     if kill is None:
         return Text("–", style="dim")
     if kill.back_after_seconds is None:
@@ -146,7 +146,7 @@ def _back(kill: Kill | None) -> Text:
     return Text(f"{kill.back_after_seconds:.1f} s", style="green")
 
 
-def _leases(held: tuple[Held, ...], lines: int, *, wide: bool) -> RenderableType:
+def _leases(held: tuple[DrawnLease, ...], lines: int, *, wide: bool) -> RenderableType:
     rows = _table("lease", "task", "held by", "", "left", "message is", "done", right=("left", "message is", "done"))
     for one in held[:lines]:
         share = one.left_seconds / one.lease_seconds if one.lease_seconds else 0.0
@@ -164,7 +164,7 @@ def _leases(held: tuple[Held, ...], lines: int, *, wide: bool) -> RenderableType
     return _indent(rows)
 
 
-def _happened(board: Board, lines: int) -> RenderableType:
+def _happened(board: DemoBoard, lines: int) -> RenderableType:
     shown = list(board.lines)[-lines:]
     texts = [Text(" what happened", style="bold dim")]
     for line in shown:
@@ -176,7 +176,7 @@ def _happened(board: Board, lines: int) -> RenderableType:
     return Group(*texts)
 
 
-def summary(board: Board, crew: Crew, recognised: int, reckoning: Reckoning) -> list[str]:
+def summary(board: DemoBoard, crew: Crew, recognised: int, reckoning: Reckoning) -> list[str]:
     """What the demo has shown, for people, before its last line."""
     told = []
     if board.kills:
@@ -200,7 +200,7 @@ def summary(board: Board, crew: Crew, recognised: int, reckoning: Reckoning) -> 
 
 
 def progress_line(scene: Scene) -> str:
-    """One line for a log, where there is no terminal."""
+    """Make one line for a log, where there is no terminal."""
     board = scene.board
     line = (
         f"{scene.elapsed_seconds:5.1f} s  {scene.phase}: sent {scene.sent} · completed {board.counts['completed']} · "
@@ -216,7 +216,7 @@ def progress_line(scene: Scene) -> str:
 
 
 def _table(*columns: str, right: Iterable[str] = ()) -> Table:
-    table = Rows(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold dim")
+    table = OneLineTable(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold dim")
     for column in columns:
         # Held at their usual width, so that nothing moves sideways when a word comes and goes.
         least = _WIDTHS.get(column)
@@ -225,7 +225,7 @@ def _table(*columns: str, right: Iterable[str] = ()) -> Table:
 
 
 def _side_by_side(left: Table, right: Table) -> Table:
-    grid = Rows.grid(expand=True)
+    grid = OneLineTable.grid(expand=True)
     grid.add_column(ratio=1)
     grid.add_column()
     grid.add_row(_indent(left), right)
@@ -233,7 +233,7 @@ def _side_by_side(left: Table, right: Table) -> Table:
 
 
 def _edges(left: Text, right: Text) -> Table:
-    grid = Rows.grid(expand=True)
+    grid = OneLineTable.grid(expand=True)
     grid.add_column(no_wrap=True)
     grid.add_column(justify="right", no_wrap=True)
     grid.add_row(left, right)
@@ -256,7 +256,7 @@ def _figure(number: int | None, style: str) -> Text:
 
 
 def _bar(share: float, width: int) -> Text:
-    """How much of the lease is left. The heartbeat fills it up again."""
+    """Draw how much of the lease is left. The heartbeat fills it up again."""
     full = round(max(0.0, min(1.0, share)) * width)
     return Text.assemble(("━" * full, _share_style(share)), ("─" * (width - full), "dim"))
 

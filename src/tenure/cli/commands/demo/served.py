@@ -1,9 +1,9 @@
-"""The demo's app for its worker processes: `tenure worker tenure.cli.demo.served:app`."""
+"""The demo's app for its worker processes: `tenure worker tenure.cli.commands.demo.served:app`."""
 
 import os
 from pathlib import Path
 
-from tenure.cli.demo.tasks import FOLDER_VARIABLE, build
+from tenure.cli.commands.demo.tasks import FOLDER_VARIABLE, build
 from tenure.errors import ConfigurationError
 
 if FOLDER_VARIABLE not in os.environ:

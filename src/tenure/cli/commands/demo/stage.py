@@ -1,6 +1,6 @@
-"""The stage: puts traffic, crew and misfortune together, shows what happens, then drains and reckons.
+"""One run of the demo: traffic, workers and kills; it shows what happens, then drains and checks the result.
 
-send → (kill -9 every few seconds) → stop sending → drain → stop the workers → reckon
+send → (kill -9 every few seconds) → stop sending → drain → stop the workers → check
 """
 
 import asyncio
@@ -12,14 +12,14 @@ from typing import Any, Protocol
 
 import msgspec
 
-from tenure.cli.demo.board import Board
-from tenure.cli.demo.crew import Crew
-from tenure.cli.demo.glance import Glance, glance
-from tenure.cli.demo.reckoning import Reckoning, reckon
-from tenure.cli.demo.screen import Scene
-from tenure.cli.demo.tasks import build, effects_in
-from tenure.cli.demo.traffic import Traffic
-from tenure.cli.demo.web import DemoServer
+from tenure.cli.commands.demo.board import DemoBoard
+from tenure.cli.commands.demo.crew import Crew
+from tenure.cli.commands.demo.glance import Glance, glance
+from tenure.cli.commands.demo.reckoning import Reckoning, reckon
+from tenure.cli.commands.demo.screen import Scene
+from tenure.cli.commands.demo.tasks import build, effects_in
+from tenure.cli.commands.demo.traffic import Traffic
+from tenure.cli.commands.demo.web import DemoServer
 from tenure.errors import BrokerUnavailable
 
 _FRAME_SECONDS = 0.25
@@ -29,7 +29,7 @@ _SLOTS = 25
 _STOP_SECONDS = 12.0
 
 
-class Plan(msgspec.Struct, frozen=True):
+class DemoPlan(msgspec.Struct, frozen=True):
     """What was asked for."""
 
     folder: Path
@@ -49,14 +49,14 @@ class Show(Protocol):
     leases: int
 
     def update(self, scene: Scene) -> None:
-        """A new scene, a few times a second."""
+        """Show a new scene; called a few times a second."""
         ...
 
 
-class Stage:
+class DemoRun:
     """One run of the demo."""
 
-    def __init__(self, plan: Plan, show: Show) -> None:
+    def __init__(self, plan: DemoPlan, show: Show) -> None:
         """Nothing is started before `play`."""
         self._plan = plan
         self._show = show
@@ -69,7 +69,7 @@ class Stage:
         self._looked = asyncio.Event()
         self._leave = asyncio.Event()
         self._hurry = asyncio.Event()
-        self.board = Board()
+        self.board = DemoBoard()
         self.crew = Crew(plan.folder, plan.workers, _SLOTS, self._clock)
         self.traffic = Traffic(self._app, plan.rate, plan.duration_seconds)
         self.server = DemoServer(plan.folder)
@@ -106,7 +106,7 @@ class Stage:
         serving = asyncio.ensure_future(self.server.start())
         try:
             await self._with((crew, watching), self._send_and_disturb())
-            self._phase = "draining: no more is sent"
+            self._phase = "draining: sending has stopped"
             await self._with((crew, watching), self._drain())
             self._phase = "stopping the workers"
             await self.crew.stop(_STOP_SECONDS, now=self._glance.unfinished > 0)
@@ -149,14 +149,14 @@ class Stage:
                 await _end(job)
 
     async def _disturb(self) -> None:
-        """Every few seconds, kill -9 for the worker that holds the most."""
+        """Kill the worker that holds the most with kill -9, every few seconds."""
         wait = min(_FIRST_KILL_SECONDS, 0.5 * (self._plan.duration_seconds or 60.0))
         while True:
             await asyncio.sleep(wait)
             wait = _KILL_EVERY_SECONDS if self._kill() else 2 * _FRAME_SECONDS
 
     def _kill(self) -> bool:
-        """Whether there was somebody to kill: alive, and with something to lose."""
+        """Kill a worker that is alive and holds a message. False: there is none."""
         now = self._glance
         candidates = [member for member in self.crew.members if member.pid in now.alive and not member.is_being_killed]
         candidates.sort(key=lambda member: now.holds.get(member.name, 0))
@@ -169,11 +169,11 @@ class Stage:
         return True
 
     async def _drain(self) -> None:
-        """Until nothing is left in the queues, delayed retries included; not for ever."""
+        """Wait until nothing is left in the queues, delayed retries included; not for ever."""
         plan = self._plan
         seconds = plan.drain_interrupted_seconds if self.interrupted else plan.drain_seconds
         until = self._clock.monotonic() + seconds
-        # What was seen before the last message was sent does not count: wait for two looks from here.
+        # Reads from before the last send do not count: wait for two reads from here.
         self._looked.clear()
         await self._looked.wait()
         self._looked.clear()
@@ -193,7 +193,7 @@ class Stage:
             if self._clock.monotonic() >= next_effects:
                 next_effects = self._clock.monotonic() + _EFFECTS_SECONDS
                 self._doubled = self._effects.doubled()
-            with contextlib.suppress(BrokerUnavailable):  # busy for a moment: the next look will tell
+            with contextlib.suppress(BrokerUnavailable):  # busy for a moment: the next read shows it
                 await self._look()
             self._show.update(self._scene())
             await asyncio.sleep(_FRAME_SECONDS)

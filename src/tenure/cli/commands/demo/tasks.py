@@ -1,4 +1,4 @@
-"""The tasks of the demo, each with a misfortune of its own, and the app that has them.
+"""The tasks of the demo, each with a fault of its own, and the app that has them.
 
 resize     quick, its effect done in the middle: a crash after it must not repeat it
 transcode  runs three times as long as its lease; the heartbeat keeps it
@@ -17,15 +17,15 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 from tenure.app import Tenure
-from tenure.cli.demo.effects import Effects
+from tenure.cli.commands.demo.effects import DemoEffects
 from tenure.config import Settings
-from tenure.context import Context, SyncContext
+from tenure.tasks.context import Context, SyncContext
 
 TRANSCODE_SECONDS = 6.0
 TRANSCODE_LEASE_SECONDS = 2.0
 #: The attempt at which `notify` succeeds.
 NOTIFY_SUCCEEDS_AT = 3
-#: Tells a worker process of the demo where the data is.
+#: The variable by which a worker process of the demo finds the data.
 FOLDER_VARIABLE = "TENURE_DEMO_DIR"
 #: The pid of the demo. A worker that only asked for its parent could ask too late, when the demo is gone already.
 PARENT_VARIABLE = "TENURE_DEMO_PID"
@@ -36,13 +36,13 @@ _SETTINGS = Settings(client="demo", lease_seconds=30.0, max_attempts=3, grace_se
 
 
 def url_in(folder: Path) -> str:
-    """Where the demo's messages are kept."""
+    """Return the URL of the demo's messages."""
     return f"sqlite:///{folder.resolve() / 'demo.db'}"
 
 
-def effects_in(folder: Path) -> Effects:
-    """Where the demo's effects are kept."""
-    return Effects(folder / "effects.db")
+def effects_in(folder: Path) -> DemoEffects:
+    """Return the file of the demo's effects."""
+    return DemoEffects(folder / "effects.db")
 
 
 def build(folder: Path) -> Tenure:
@@ -102,7 +102,7 @@ async def _end_with_the_parent(_app: Tenure) -> AsyncIterator[None]:
     parent = int(os.environ.pop(PARENT_VARIABLE, os.getppid()))
 
     async def watch() -> None:
-        while os.getppid() == parent:  # noqa: ASYNC110 - nobody tells a process that its parent is gone
+        while os.getppid() == parent:  # noqa: ASYNC110 - no event says that the parent is gone
             await asyncio.sleep(1.0)
         os.kill(os.getpid(), signal.SIGTERM)
 

@@ -6,8 +6,8 @@ import random
 from typing import Any
 
 from tenure.app import Tenure
-from tenure.call import Call
 from tenure.errors import BrokerUnavailable
+from tenure.tasks.call import Call
 
 _TICK_SECONDS = 0.1
 #: How many a second of each, at the usual rate; the rest is `resize`.
@@ -40,7 +40,7 @@ class Traffic:
         self.refused = 0
 
     def stop(self) -> None:
-        """No more."""
+        """Stop sending."""
         self._stopping = True
 
     async def run(self) -> None:
@@ -65,7 +65,7 @@ class Traffic:
             await self._send_twice()
 
     async def _send_twice(self) -> None:
-        """As a producer does that did not hear the answer the first time."""
+        """Send a message twice, like a producer that did not get the first answer."""
         call, key = self._call("resize"), f"{self._run_name}-{self._number}"
         first = await self._app.submit(call, key=key)
         second = await self._app.submit(call, key=key)
@@ -76,7 +76,7 @@ class Traffic:
             self.sent.append(second.id)
 
     def _due(self, passed: float, since_start: float) -> tuple[list[Call[Any]], int]:
-        """What this tick sends: calls, and how many keyed pairs."""
+        """Return what to send at this tick: calls, and how many keyed pairs."""
         scale = min(1.0, self._rate / _USUAL_RATE)
         rates = {name: rate * scale for name, rate in _DIFFICULT.items()}
         rates["resize"] = max(0.0, self._rate - sum(rates.values()))

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import msgspec
 
-from tenure.cli.demo.tasks import FOLDER_VARIABLE, PARENT_VARIABLE
+from tenure.cli.commands.demo.tasks import FOLDER_VARIABLE, PARENT_VARIABLE
 from tenure.errors import MissingExtra
 from tenure.server.extra import check_extra
 
@@ -27,7 +27,7 @@ class DemoServer:
     """Serves the demo's store over HTTP, on this machine only."""
 
     def __init__(self, folder: Path) -> None:
-        """Nothing is started yet; its log goes to `folder`."""
+        """Prepare a server that logs to `folder`."""
         self._folder = folder
         self._process: asyncio.subprocess.Process | None = None
         #: Where a browser finds it; empty: nowhere yet.
@@ -51,13 +51,21 @@ class DemoServer:
         environment = {**os.environ, FOLDER_VARIABLE: str(self._folder), PARENT_VARIABLE: str(os.getpid())}
         with (self._folder / "server.log").open("ab") as log:
             self._process = process = await asyncio.create_subprocess_exec(
-                sys.executable, "-m", "tenure.cli.demo.web_process", str(port), env=environment,
-                stdin=asyncio.subprocess.DEVNULL, stdout=asyncio.subprocess.PIPE, stderr=log, start_new_session=True,
-            )  # fmt: skip
+                sys.executable,
+                "-m",
+                "tenure.cli.commands.demo.web_process",
+                str(port),
+                env=environment,
+                stdin=asyncio.subprocess.DEVNULL,
+                stdout=asyncio.subprocess.PIPE,
+                stderr=log,
+                start_new_session=True,
+            )
         line = b""
         if process.stdout is not None:
             with contextlib.suppress(TimeoutError):
-                line = await asyncio.wait_for(process.stdout.readline(), _START_SECONDS)
+                async with asyncio.timeout(_START_SECONDS):
+                    line = await process.stdout.readline()
         if not line:
             await self.stop()
             return False
@@ -72,7 +80,8 @@ class DemoServer:
         with contextlib.suppress(ProcessLookupError):
             process.send_signal(signal.SIGTERM)
         try:
-            await asyncio.wait_for(process.wait(), _STOP_SECONDS)
+            async with asyncio.timeout(_STOP_SECONDS):
+                await process.wait()
         except TimeoutError:
             with contextlib.suppress(ProcessLookupError):
                 process.kill()

@@ -1,4 +1,4 @@
-"""The process of the demo's server: `python -m tenure.cli.demo.web_process PORT`. Started by `web.py`.
+"""The process of the demo's server: `python -m tenure.cli.commands.demo.web_process PORT`. Started by `web.py`.
 
 It is `tenure serve` for the demo's app, which ends when the demo is gone, also if that was killed.
 """
@@ -8,7 +8,7 @@ import signal
 import sys
 import threading
 
-from tenure.cli.demo.tasks import PARENT_VARIABLE
+from tenure.cli.commands.demo.tasks import PARENT_VARIABLE
 from tenure.cli.root import root
 
 _LOOK_SECONDS = 1.0
@@ -25,4 +25,4 @@ def _end_with(parent: int) -> None:
 if __name__ == "__main__":
     watch = threading.Thread(target=_end_with, args=(int(os.environ[PARENT_VARIABLE]),), daemon=True)
     watch.start()
-    root.main(["serve", "tenure.cli.demo.served:app", "--port", sys.argv[1], "--json"], prog_name="tenure")
+    root.main(["serve", "tenure.cli.commands.demo.served:app", "--port", sys.argv[1], "--json"], prog_name="tenure")

@@ -6,12 +6,12 @@ from datetime import datetime
 import click
 
 from tenure.app import Tenure
-from tenure.cli.completing import complete_queue, complete_task
-from tenure.cli.events.reading import MOST_EVENTS, follow, last
-from tenure.cli.events.telling import Teller, say_cut
-from tenure.cli.moment import DURATION_OR_MOMENT, moment_of
-from tenure.cli.output import console, say_line
+from tenure.cli.commands.events.reading import MOST_EVENTS, follow, last
+from tenure.cli.commands.events.telling import Teller, say_cut
+from tenure.cli.completing import complete_task, queues_option
 from tenure.cli.target import find, json_option, run, target_argument
+from tenure.cli.terminal.moment import DURATION_OR_MOMENT, moment_of
+from tenure.cli.terminal.output import console, say_line
 from tenure.client.operations.event_choice import EventChoice
 from tenure.client.operations.ids import find_record
 from tenure.client.operations.naming import wanted_queues
@@ -21,7 +21,7 @@ from tenure.event import EventKind
 
 @click.command(short_help="Show what happened, or what happens now.")
 @target_argument
-@click.option("--follow", "-f", "is_following", is_flag=True, help="Go on with what happens, until Ctrl-C.")
+@click.option("--follow", "-f", "is_following", is_flag=True, help="Follow new events, until Ctrl-C.")
 @click.option(
     "--kind",
     "-k",
@@ -31,25 +31,28 @@ from tenure.event import EventKind
     metavar="KIND",
     help="Of this kind only, such as dead; repeat it for more.",
 )
-@click.option(
-    "--queue",
-    "-q",
-    "queues",
-    multiple=True,
-    shell_complete=complete_queue,
-    help="Of this queue only: a name, or a pattern such as '*-tasks'; repeat it for more.",
-)
+@queues_option("Of this queue only")
 @click.option("--task", "-t", shell_complete=complete_task, help="Of this task only.")
 @click.option("--message", "-m", metavar="ID", help="About this message only; completed too.")
 @click.option("--owner", "-o", metavar="WORKER", help="About this worker only: its id, or its name.")
 @click.option("--since", type=DURATION_OR_MOMENT, help="Since then, as in 2h (ago) or 2030-01-31T09:00Z.")
-@click.option("--number", "-n", type=click.IntRange(0), default=50, show_default=True, help="The last so many.")
+@click.option(
+    "--number", "-n", type=click.IntRange(0), default=50, show_default=True, help="Show this many of the newest."
+)
 @click.option("--all", "everything", is_flag=True, help="Also completed messages.")
 @json_option
 def events(
-    target: str | None, kinds: tuple[str, ...], queues: tuple[str, ...], since: datetime | float | None, number: int,
-    *, is_following: bool, as_json: bool, message: str | None, **given: str | bool | None,
-) -> None:  # fmt: skip
+    target: str | None,
+    kinds: tuple[str, ...],
+    queues: tuple[str, ...],
+    since: datetime | float | None,
+    number: int,
+    *,
+    is_following: bool,
+    as_json: bool,
+    message: str | None,
+    **given: str | bool | None,
+) -> None:
     """Show what happened, or, with --follow, what happens now.
 
     Every place keeps its events in a journal, for a week unless TENURE_JOURNAL_KEEP says otherwise. Completed
@@ -62,10 +65,12 @@ def events(
 
     async def work(app: Tenure) -> None:
         choice = EventChoice(
-            kinds=frozenset(kinds), queues=await wanted_queues(app.operate.access, queues) if queues else None,
+            kinds=frozenset(kinds),
+            queues=await wanted_queues(app.operate.access, queues) if queues else None,
             message=None if message is None else await _whole_id(app, message),
-            since=moment_of(since, app.clock.wall()), **given,  # type: ignore[arg-type]  # click's
-        )  # fmt: skip
+            since=moment_of(since, app.clock.wall()),
+            **given,  # type: ignore[arg-type]  # click's
+        )
         await _tell(app, choice, number, is_following=is_following, as_json=as_json)
 
     with contextlib.suppress(KeyboardInterrupt) if is_following else contextlib.nullcontext():  # the way to end it

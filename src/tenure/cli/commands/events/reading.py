@@ -16,7 +16,7 @@ from tenure.errors import BrokerError
 from tenure.event import StoredEvent
 from tenure.state import Journal
 
-#: So many events are read back, at most, to find the last ones that are meant.
+#: This many events are read back, at most, to find the last ones that are meant.
 MOST_EVENTS = 100_000
 _PAGE = 1_000
 #: A journal is asked to wait so long; and after this long a reader checks whether it was left behind.
@@ -26,10 +26,10 @@ _AGAIN_SECONDS, _MOST_AGAIN_SECONDS = 0.5, 5.0
 
 
 class Last(msgspec.Struct, frozen=True, kw_only=True):
-    """The last events that are meant, oldest first."""
+    """The last chosen events, oldest first."""
 
     events: list[StoredEvent]
-    #: Completed messages among them that nobody asked for.
+    #: Completed messages among them, which were not asked for.
     left_out: int = 0
     #: The place of the newest event that was looked at.
     place: int = 0
@@ -45,7 +45,7 @@ class Batch(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Gap(msgspec.Struct, frozen=True):
-    """Events between these two places were forgotten before they were read, or the journal began anew."""
+    """Events between these two places were forgotten before they were read, or the journal started over."""
 
     after: int
     first: int
@@ -65,7 +65,7 @@ Heard = Batch | Gap | Away | Back
 
 
 async def last(app: Tenure, choice: EventChoice, number: int) -> Last:
-    """The last `number` events that are meant."""
+    """Read the last `number` chosen events."""
     journal = app.state.journal
     end = await journal.last()
     if choice.message is not None:
@@ -97,15 +97,15 @@ def app_sees(app: Tenure, stored: StoredEvent) -> bool:
 
 
 async def follow(app: Tenure, choice: EventChoice, place: int) -> AsyncIterator[Heard]:
-    """Everything behind `place`, for ever."""
-    reader = _Reader(app, choice, place)
+    """Yield all events behind `place`, for ever."""
+    reader = _JournalReader(app, choice, place)
     while True:
         async for heard in reader.next():
             yield heard
 
 
-class _Reader:
-    """One who reads on."""
+class _JournalReader:
+    """Reads on in the journal, from a place."""
 
     def __init__(self, app: Tenure, choice: EventChoice, place: int) -> None:
         self._app = app
@@ -116,7 +116,7 @@ class _Reader:
         self._again = _AGAIN_SECONDS
 
     async def next(self) -> AsyncIterator[Heard]:
-        """What comes next: some events, or that there is trouble."""
+        """Yield what comes next: some events, or that there is trouble."""
         try:
             gap = await self._left_behind()
             stored = await self._app.state.journal.read(self._place, _PAGE)
@@ -140,7 +140,7 @@ class _Reader:
             yield self._batch(stored)
 
     async def _left_behind(self) -> Gap | None:
-        """Asked after an outage, or when this process stood still: whoever reads on all the time misses nothing."""
+        """Asked after an outage, or when this process stood still: a reader that keeps up misses nothing."""
         if not self._is_away and self._app.clock.monotonic() - self._read_at < _BEHIND_SECONDS:
             return None
         journal: Journal = self._app.state.journal

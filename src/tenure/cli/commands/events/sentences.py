@@ -2,19 +2,24 @@
 
 from collections.abc import Callable
 
-from tenure.cli.duration import exact
+from tenure.cli.terminal.duration import exact
 from tenure.event import Event, EventKind
-from tenure.plural import plural
+from tenure.text.plural import plural
 from tenure.timing.why import amount
 
-#: How bad a kind is, by its colour. What is not here has none.
+#: What comes back sooner comes back at once, for people.
+_AT_ONCE = 0.01
+#: The colour of a kind, by how bad it is. Other kinds have none.
 STYLES: dict[str, str] = {
     "completed": "green", "dead": "red", "move_to_dlq": "red", "retried": "yellow", "lease_lost": "yellow",
     "late_settle": "yellow", "heartbeat_failed": "yellow", "requeue": "yellow", "owner_retired": "yellow",
-    "sweep_grace": "yellow", "loop_blocked": "yellow", "deletions": "yellow", "redriven": "cyan", "deleted": "cyan",
+    "sweep_grace": "yellow", "loop_blocked": "yellow", "deletions": "yellow",
+    "finding_fired": "yellow", "redriven": "cyan", "deleted": "cyan",
     "cancelled": "cyan", "purged": "cyan", "moved": "cyan", "edited": "cyan", "queue_deleted": "cyan",
     "schedule_paused": "cyan", "schedule_resumed": "cyan", "schedule_run": "cyan", "paused": "cyan",
-    "resumed": "cyan", "forgotten": "cyan",
+    "resumed": "cyan", "forgotten": "cyan", "webhook_failed": "yellow", "webhook_disabled": "red",
+    "received": "dim", "heartbeat_started": "dim", "heartbeat_extended": "dim", "heartbeat_stats": "dim",
+    "processed": "dim", "deletion": "dim",
 }  # fmt: skip
 
 _TRIGGERS = {"scheduler": "a sweep", "liveness": "a worker that found their owner dead", "cli": "the command line",
@@ -22,13 +27,16 @@ _TRIGGERS = {"scheduler": "a sweep", "liveness": "a worker that found their owne
 
 
 def sentence(event: Event) -> str:
-    """What happened."""
+    """Say what happened."""
+    # A sweep's grace is of no queue and holds nothing, also where no client was forgotten.
+    if event == Event(event.kind, event.at) and event.kind != EventKind.SWEEP_GRACE:
+        return "erased: its client was forgotten"
     tell = _SENTENCES.get(event.kind)
     return _other(event) if tell is None else tell(event)
 
 
 def _message(event: Event) -> str:
-    """Which message, of which task, where."""
+    """Name the message, its task and its queue."""
     name = " ".join(filter(None, (event.task, event.message_id))) or "a message"
     return f"{name} in {event.queue}" if event.queue else name
 
@@ -51,7 +59,9 @@ def _why(event: Event) -> str:
 
 def _again(event: Event) -> str:
     seconds = event.data.get("after_seconds")
-    return f"; next try in {exact(seconds)}" if isinstance(seconds, int | float) else ""
+    if not isinstance(seconds, int | float):
+        return ""
+    return f"; next try in {exact(seconds)}" if seconds >= _AT_ONCE else "; again at once"
 
 
 def _messages(event: Event) -> str:
@@ -66,6 +76,11 @@ def _by(event: Event) -> str:
     who, door = event.data.get("by"), event.data.get("triggered_by")
     through = f" ({_TRIGGERS.get(str(door), door)})" if door else ""
     return f", by {who}{through}" if who else f", by {_TRIGGERS.get(str(door), door)}" if door else ""
+
+
+def _for(event: Event) -> str:
+    seconds = event.data.get("seconds")
+    return f" for {exact(seconds)}" if isinstance(seconds, int | float) and seconds else " no more"
 
 
 def _requeue(event: Event) -> str:
@@ -132,12 +147,63 @@ def _other(event: Event) -> str:
     return ", ".join(parts) + _on(event)
 
 
+def _cause(event: Event) -> str:
+    cause = CAUSES.get(str(event.data.get("cause")))
+    return f" and {cause}" if cause else ""
+
+
+def _received(event: Event) -> str:
+    deliveries = event.data.get("deliveries")
+    again = f", delivery {deliveries}" if isinstance(deliveries, int) and deliveries > 1 else ""
+    waited = event.data.get("waited_seconds")
+    late = f", {exact(waited)} after it was sent" if isinstance(waited, int | float) else ""
+    return f"{_message(event)} received{_on(event)}{again}{late}"
+
+
+def _processed(event: Event) -> str:
+    left, outcome = event.data.get("lease_left_seconds"), event.data.get("outcome")
+    risk = " (at risk)" if event.data.get("timeout_risk") else ""
+    rest = f", {exact(left)} of its lease left{risk}" if isinstance(left, int | float) else ""
+    return f"{_run(event, f'ended ({outcome})')}{rest}"
+
+
+def _deletion(event: Event) -> str:
+    return f"delete of {_message(event)}: {str(event.data.get('result')).replace('_', ' ')}{_on(event)}"
+
+
+def _beats(event: Event) -> str:
+    count = int(event.data.get("extension_count", 0))
+    return f"{plural(count, 'renewal')}, {exact(event.data.get('total_extended_seconds'))} in all"
+
+
+def _posted(event: Event) -> str:
+    status = event.data.get("status")
+    return f"{event.data.get('endpoint')}: {'no answer' if status is None else status}"
+
+
+#: Why a message came again that was done.
+CAUSES = {
+    "expired_mid_run": "came again because its lease ended while it ran",
+    "delete_failed": "came again because its delete did not work",
+    "sent_again": "was sent again",
+    "redelivered": "was delivered again by its queue",
+    "redriven": "was redriven",
+}
+
 _SENTENCES: dict[str, Callable[[Event], str]] = {
+    EventKind.RECEIVED: _received,
+    EventKind.PROCESSED: _processed,
+    EventKind.DELETION: _deletion,
+    EventKind.HEARTBEAT_STARTED: lambda event: f"heartbeat of {_message(event)} started{_on(event)}",
+    EventKind.HEARTBEAT_EXTENDED: lambda event: f"lease on {_message(event)} renewed{_on(event)}: {_beats(event)}",
+    EventKind.HEARTBEAT_STATS: lambda event: f"heartbeat of {_message(event)} ended{_on(event)}: {_beats(event)}",
+    EventKind.WEBHOOK_DELIVERED: lambda event: f"webhook {event.message_id} delivered to {_posted(event)}",
+    EventKind.WEBHOOK_FAILED: lambda event: f"webhook {event.message_id} not taken by {_posted(event)}{_why(event)}",
     EventKind.COMPLETED: lambda event: _run(event, "completed"),
     EventKind.RETRIED: lambda event: f"{_run(event, 'failed')}{_why(event)}{_again(event)}",
     EventKind.SNOOZED: lambda event: f"{_message(event)} asked to run later{_on(event)}{_why(event)}{_again(event)}",
     EventKind.DEAD: lambda event: f"{_run(event, 'died')}{_why(event)}",
-    EventKind.DUPLICATE: lambda event: f"{_message(event)} was done already; deleted{_on(event)}",
+    EventKind.DUPLICATE: lambda event: f"{_message(event)} was done already{_cause(event)}; deleted{_on(event)}",
     EventKind.GIVEN_BACK: lambda event: f"{_message(event)} was given back{_on(event)}{_why(event)}{_again(event)}",
     EventKind.LEASE_LOST: _lost,
     EventKind.LATE_SETTLE: lambda event: f"{_message(event)} was settled too late{_on(event)}; nothing was changed",
@@ -146,7 +212,7 @@ _SENTENCES: dict[str, Callable[[Event], str]] = {
     EventKind.MOVE_TO_DLQ: lambda event: f"{_messages(event)}{_where(event)} moved to the dead letters{_by(event)}",
     EventKind.SWEEP_GRACE: lambda event: f"no sweep ran for a while: leases got a fresh window{_on(event)}",
     EventKind.OWNER_JOINED: lambda event: f"worker {event.owner} started",
-    EventKind.OWNER_LEFT: lambda event: f"worker {event.owner} stopped",
+    EventKind.OWNER_LEFT: lambda event: f"worker {event.owner} stopped{_why(event)}",
     EventKind.OWNER_RETIRED: _retired,
     EventKind.REDRIVEN: lambda event: f"{_messages(event)}{_where(event)} redriven{_by(event)}",
     EventKind.DELETED: lambda event: f"{_messages(event)}{_where(event)} deleted{_by(event)}",
@@ -154,6 +220,20 @@ _SENTENCES: dict[str, Callable[[Event], str]] = {
     EventKind.PURGED: _purged,
     EventKind.PAUSED: lambda event: f"queue {event.queue} paused{_by(event)}",
     EventKind.RESUMED: lambda event: f"queue {event.queue} resumed{_by(event)}",
+    EventKind.LIMITED: lambda event: f"queue {event.queue} limited to {event.data.get('limit')}{_by(event)}",
+    EventKind.LIMIT_CLEARED: lambda event: f"limit of queue {event.queue} cleared{_by(event)}",
+    EventKind.QUOTA_SET: lambda event: f"quota of queue {event.queue} set to {event.data.get('quota')}{_by(event)}",
+    EventKind.CLIENT_FORGOTTEN: lambda event: (
+        f"what was kept of queue {event.queue} forgotten: {event.data.get('removed')} messages{_by(event)}"
+    ),
+    EventKind.QUOTA_CLEARED: lambda event: f"quota of queue {event.queue} cleared{_by(event)}",
+    EventKind.WEBHOOK_DISABLED: lambda event: (
+        f"webhook endpoint {event.data.get('endpoint')} disabled: {event.data.get('reason')}"
+    ),
+    EventKind.FINDING_FIRED: lambda event: f"{event.data.get('finding')} fires: {event.data.get('evidence')}",
+    EventKind.FINDING_CLEARED: lambda event: f"{event.data.get('finding')} has cleared",
+    EventKind.FINDING_ACKED: lambda event: f"{event.data.get('finding')} was seen{_by(event)}",
+    EventKind.FINDING_SILENCED: lambda event: f"{event.data.get('finding')} silenced{_for(event)}{_by(event)}",
     EventKind.TICKED: _ticked,
     EventKind.FORGOTTEN: lambda event: f"schedule {event.data.get('schedule')} forgotten{_by(event)}",
     EventKind.MOVED: lambda event: f"{_messages(event)}{_where(event)} moved{_instead(event)}{_by(event)}",
@@ -162,6 +242,10 @@ _SENTENCES: dict[str, Callable[[Event], str]] = {
     EventKind.SCHEDULE_PAUSED: lambda event: f"schedule {event.data.get('schedule')} paused{_by(event)}",
     EventKind.SCHEDULE_RESUMED: lambda event: f"schedule {event.data.get('schedule')} resumed{_by(event)}",
     EventKind.SCHEDULE_RUN: lambda event: f"schedule {event.data.get('schedule')} run now{_by(event)}",
+    EventKind.PROMOTED: lambda event: f"{_messages(event)}{_where(event)} made ready now{_by(event)}",
+    EventKind.TOUCHED: lambda event: (
+        f"lease on {_messages(event)}{_where(event)} lasts at least {exact(event.data.get('seconds'))}{_by(event)}"
+    ),
     EventKind.LOOP_BLOCKED: lambda event: (
         f"a handler blocked the event loop for {exact(event.data.get('seconds'))}{_on(event)}"
     ),

@@ -1,16 +1,16 @@
-"""Events told: a line each for people, a JSON document a line for programs."""
+"""Events as text: a line each for people, a JSON document a line for programs."""
 
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from tenure.cli.events.reading import Away, Back, Batch, Gap, Heard
-from tenure.cli.events.sentences import STYLES, sentence
-from tenure.cli.output import say_json, say_line
-from tenure.cli.plain import one_line
+from tenure.cli.commands.events.reading import Away, Back, Batch, Gap, Heard
+from tenure.cli.commands.events.sentences import STYLES, sentence
+from tenure.cli.terminal.output import say_json, say_line
+from tenure.cli.terminal.plain import one_line
 from tenure.event import StoredEvent
-from tenure.plural import plural
+from tenure.text.plural import plural
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -22,7 +22,7 @@ _LEFT_OUT_SECONDS = 10.0
 
 
 class Teller:
-    """Tells events as they come."""
+    """Prints events as they come."""
 
     def __init__(self, out: "Console", *, as_json: bool) -> None:
         """Lines on `out`, or NDJSON."""
@@ -33,7 +33,7 @@ class Teller:
         self._told_at: float | None = None
 
     def tell(self, heard: Heard, now: float) -> None:
-        """One thing that was heard at wall time `now`."""
+        """Print what was heard at wall time `now`: events, a gap or an outage."""
         match heard:
             case Batch():
                 for stored in heard.events:
@@ -48,7 +48,7 @@ class Teller:
                 self._note("back", {}, "the store answers again", "")
 
     def event(self, stored: StoredEvent) -> None:
-        """One event."""
+        """Print one event."""
         if self._as_json:
             say_json({"seq": stored.seq, **document(stored)})
             return
@@ -60,7 +60,7 @@ class Teller:
         self._line(f"{moment:%H:%M:%S}", stored.event.kind, sentence(stored.event), STYLES.get(stored.event.kind, ""))
 
     def left_out(self, number: int) -> None:
-        """Completed messages that nobody asked for."""
+        """Completed messages, which were not asked for."""
         if number:
             self._left_out = 0
             text = f"{plural(number, 'completed message')} left out; --all or --kind completed shows them"
@@ -74,7 +74,7 @@ class Teller:
             self.left_out(self._left_out)
 
     def _note(self, kind: str, data: dict[str, Any], text: str, style: str) -> None:
-        """What is no event, but about them."""
+        """A line that is not an event, but about events."""
         if self._as_json:
             say_json({"seq": None, "kind": kind, "data": data})
         else:
@@ -103,5 +103,5 @@ def _gap(gap: Gap) -> str:
 
 
 def say_cut(number: int) -> None:
-    """Not everything was looked through."""
-    say_line(f"Looked at the newest {number:,} events only; --since and --message look closer.", err=True)
+    """Say that not everything was looked through."""
+    say_line(f"Searched only the newest {number:,} events only; --since and --message look closer.", err=True)

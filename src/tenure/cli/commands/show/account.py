@@ -3,29 +3,33 @@
 import textwrap
 from collections.abc import Callable, Iterator
 
-from tenure.cli.duration import countdown, exact, spoken
-from tenure.cli.naming import since
-from tenure.cli.plain import one_line, plain_lines
+from tenure.cli.terminal.duration import countdown, exact, spoken
+from tenure.cli.terminal.plain import one_line, plain_lines
+from tenure.cli.terminal.queue_words import since
 from tenure.client.operations.life import Step
 from tenure.client.operations.message_detail import MessageDetail
 from tenure.message import MessageState
 from tenure.record import Progress
+from tenure.rules.duplicate_cause import DuplicateCause
+from tenure.text.plural import plural
+from tenure.text.traceback_text import shorten_lines
 from tenure.timing.why import amount
-from tenure.traceback_text import shorten_lines
 from tenure.verdict import Reason
 
-#: Without --full: so many lines of each traceback's begin and of its end.
+#: What comes back sooner comes back at once, for people.
+_AT_ONCE = 0.01
+#: Without --full: this many lines of each traceback's begin and of its end.
 _TRACEBACK_LINES = 6
 
 
 def sentence(step: Step) -> str:
-    """What happened, in a line; the table has its time and its name already."""
+    """Say in a line what happened; the table has its time and its name already."""
     tell = _SENTENCES.get(step.what, _other)
     return one_line(tell(step))
 
 
 def _run(step: Step) -> str:
-    """Which run it was, how long it took, when it comes again, and where it was."""
+    """Describe a run: its number, how long it took, when the message comes again, and where it was."""
     took = "" if step.seconds is None else f" after {exact(step.seconds)}"
     again = "" if step.after_seconds is None else f", again in {exact(step.after_seconds)}"
     on = f", on {step.owner}" if step.owner else ""
@@ -33,7 +37,11 @@ def _run(step: Step) -> str:
 
 
 def _again(step: Step) -> str:
-    return "" if step.after_seconds is None else f"; lent again in {exact(step.after_seconds)}"
+    if step.after_seconds is None:
+        return ""
+    return (
+        f"; ready again in {exact(step.after_seconds)}" if step.after_seconds >= _AT_ONCE else "; ready again at once"
+    )
 
 
 def _holder(step: Step) -> str:
@@ -50,19 +58,53 @@ def _cancelled(step: Step) -> str:
     return ", ".join(part for part in (step.act, f"by {step.by}" if step.by else "", instead, running) if part)
 
 
+def _by(step: Step) -> str:
+    return f", by {step.by}" if step.by else ""
+
+
 def _other(step: Step) -> str:
     parts = [step.owner] if step.owner else []
     return ", ".join(parts + [f"{name} {value}" for name, value in step.data.items()])
 
 
 def _sized(step: Step) -> str:
-    """How large its handler found the work to be."""
+    """Say how large its handler found the work to be."""
     size, seconds = step.data.get("file_size_bytes"), step.data.get("estimated_processing_seconds")
     usual = f"; such runs take about {exact(seconds)}" if isinstance(seconds, int | float) else ""
     return f"{amount(size) if isinstance(size, int | float) else 'of an unknown size'}{usual}, said {_holder(step)}"
 
 
-_TRIGGERS = {"scheduler": "a sweep", "liveness": "whoever found its worker gone", "cli": "tenure sweep"}
+def _duplicate(step: Step) -> str:
+    why = _CAUSED.get(step.cause, "why it came again is not known")
+    return f"already completed; {why}; {_holder(step)} only deleted it"
+
+
+def _received(step: Step) -> str:
+    deliveries = step.data.get("deliveries")
+    return f"delivery {deliveries}, by {_holder(step)}"
+
+
+def _processed(step: Step) -> str:
+    left = step.data.get("lease_left_seconds")
+    risk = ", at risk" if step.data.get("timeout_risk") else ""
+    rest = f"; {exact(left)} of its lease were left{risk}" if isinstance(left, int | float) else ""
+    return f"{_run(step)}: {str(step.data.get('outcome')).replace('_', ' ')}{rest}"
+
+
+def _beats(step: Step) -> str:
+    count, total = int(step.data.get("extension_count", 0)), step.data.get("total_extended_seconds")
+    return f"{plural(count, 'renewal')}, {exact(total)} in all, by {_holder(step)}"
+
+
+#: Why a message came again.
+_CAUSED: dict[DuplicateCause | None, str] = {
+    DuplicateCause.EXPIRED_MID_RUN: "its lease ended while it ran",
+    DuplicateCause.DELETE_FAILED: "its delete had not worked",
+    DuplicateCause.SENT_AGAIN: "it was sent again",
+    DuplicateCause.REDELIVERED: "its queue delivered it again although it was deleted",
+    DuplicateCause.REDRIVEN: "it was redriven",
+}
+_TRIGGERS = {"scheduler": "a sweep", "liveness": "the process that found its worker gone", "cli": "tenure sweep"}
 
 _SENTENCES: dict[str, Callable[[Step], str]] = {
     "sent": lambda step: f"by schedule {step.act}" if step.act else "",
@@ -76,10 +118,19 @@ _SENTENCES: dict[str, Callable[[Step], str]] = {
     "dead": lambda step: "" if step.attempt is None else _run(step),
     "redriven": lambda step: f"by {step.by}" if step.by else "",
     "cancelled": _cancelled,
-    "duplicate": lambda step: f"known as done: {_holder(step)} only deleted it",
+    "promoted": lambda step: f"made ready before its time{_by(step)}",
+    "touched": lambda step: f"its lease lasts at least {exact(step.data.get('seconds'))} from here{_by(step)}",
+    "duplicate": _duplicate,
+    "late_settle": lambda step: f"{_run(step)}: {_CAUSED.get(step.cause, 'too late')}, so nothing was changed",
+    "received": _received,
+    "processed": _processed,
+    "deletion": lambda step: f"{str(step.data.get('result')).replace('_', ' ')}, by {_holder(step)}",
+    "heartbeat_started": lambda step: f"by {_holder(step)}, a beat every {exact(step.data.get('interval_seconds'))}",
+    "heartbeat_extended": _beats,
+    "heartbeat_stats": _beats,
     "lease_lost": lambda step: f"{_holder(step)} noticed, and settled nothing",
     "file_size_detected": _sized,
-    "ticked": lambda step: f"stands for another tick of schedule {step.act}",
+    "ticked": lambda step: f"also counts for another tick of schedule {step.act}",
 }
 
 
@@ -111,7 +162,7 @@ def _why(reason: Reason) -> str:
 
 
 def now(found: MessageDetail, wall: float) -> str:
-    """Where it is, and what it waits for; how far it is stands on a line of its own."""
+    """Say where it is, and what it waits for; its progress has a line of its own."""
     far = _far(found.progress) if found.state is MessageState.LEASED else ""
     return "\n".join(filter(None, map(one_line, (_where(found, wall), far))))
 
@@ -121,7 +172,8 @@ def _where(found: MessageDetail, wall: float) -> str:
     stopped = "" if pause is None else f"; its queue is paused {since(pause, wall)}"
     match found.state:
         case MessageState.READY:
-            return f"waits for a worker{stopped}"
+            waits = f"waits for its limit ({found.limit})" if found.waits_for_limit else "waits for a worker"
+            return f"{waits}{stopped}"
         case MessageState.DELAYED:
             return f"due in {spoken(found.due_in)}{stopped}"
         case MessageState.LEASED:
@@ -131,7 +183,7 @@ def _where(found: MessageDetail, wall: float) -> str:
             who = found.owner or "an unknown worker"
             return f"attempt {found.attempt} on {who}{left}{usual}"
         case MessageState.DEAD:
-            return "until somebody redrives or deletes it"
+            return "until it is redriven or deleted"
     return f"for {spoken(wall - found.finished_at)}" if found.finished_at is not None else ""
 
 

@@ -2,14 +2,17 @@
 
 import click
 
-from tenure.cli.output import console, say_json
-from tenure.cli.show.telling import tell
-from tenure.cli.target import find, json_option, run, split_ids
+from tenure.app import Tenure
+from tenure.cli.commands.show.telling import tell
+from tenure.cli.target import find, json_option, run, split_one
+from tenure.cli.terminal.output import console, say_json
+from tenure.client.operations.children import ChildList
+from tenure.client.operations.message_detail import MessageDetail
 
 
 @click.command(short_help="Show the whole life of one message.")
 @click.argument("words", nargs=-1, metavar="[TARGET] ID")
-@click.option("--full", is_flag=True, help="Shorten neither payload, result nor tracebacks.")
+@click.option("--full", is_flag=True, help="Show payload, result and tracebacks in full.")
 @json_option
 def show(words: tuple[str, ...], *, full: bool, as_json: bool) -> None:
     """Show the whole life of one message, in whatever state it is.
@@ -19,16 +22,15 @@ def show(words: tuple[str, ...], *, full: bool, as_json: bool) -> None:
     task keeps payloads (keep_payload); and its result. The journal keeps how long
     runs took for a week.
     """
-    target, rest = split_ids(words)
-    if not rest:
-        raise click.UsageError(
-            f"which message? Add its id: tenure show {f'{target} ' if target else ''}ID (tenure messages shows the ids)"
-        )
-    if len(rest) > 1:
-        raise click.UsageError(f"one message at a time, not {len(rest)}: {' '.join(rest)}")
+    target, id = split_one(words, "show", "tenure messages shows the ids")
     app = find(target)
-    found = run(app, lambda app: app.operate.message(rest[0]))
+
+    async def look(app: Tenure) -> tuple[MessageDetail, ChildList | None]:
+        found = await app.operate.message(id)
+        return found, None if as_json else await app.operate.children(found.id)
+
+    found, handed_on = run(app, look)
     if as_json:
         say_json(found)
     else:
-        tell(console(), found, app.clock.wall(), full=full)
+        tell(console(), found, app.clock.wall(), full=full, handed_on=handed_on)

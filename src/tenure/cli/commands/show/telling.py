@@ -1,4 +1,4 @@
-"""The life of a message, told to people: who it is, what happened when, where it is now, what it carries."""
+"""The life of a message as text for people: its names, what happened when, where it is now, what it carries."""
 
 import base64
 import textwrap
@@ -7,26 +7,29 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from tenure.cli.duration import exact, spoken
-from tenure.cli.moment import local
-from tenure.cli.output import STATE_STYLES
-from tenure.cli.plain import one_line, plain_lines
-from tenure.cli.show.account import below, now, sentence
+from tenure.cli.commands.show.account import below, now, sentence
+from tenure.cli.terminal.duration import exact, spoken
+from tenure.cli.terminal.moment import local
+from tenure.cli.terminal.output import STATE_STYLES
+from tenure.cli.terminal.plain import one_line, plain_lines
+from tenure.client.operations.children import ChildList
 from tenure.client.operations.life import Step
 from tenure.client.operations.message_detail import MessageDetail
-from tenure.kept_payload import KEPT_BYTES
 from tenure.message import DEFAULT_PRIORITY, MessageState
-from tenure.plural import plural
 from tenure.rules.sendable import is_too_deep
+from tenure.tasks.kept_payload import KEPT_BYTES
+from tenure.text.plural import plural
 
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text
 
-#: Without --full: so many lines of a payload or a result.
+#: Without --full: this many lines of a payload or a result.
 _PAYLOAD_LINES = 20
 _INDENT = 4
+#: Without --full: this many of the messages that it has handed on.
+_CHILDREN_SHOWN = 10
 #: So much of a header's name is shown.
 _LONGEST_NAME = 40
 
@@ -37,10 +40,12 @@ _STYLES = {
 }  # fmt: skip
 
 
-def tell(out: "Console", found: MessageDetail, wall: float, *, full: bool) -> None:
-    """Everything, on a console."""
+def tell(out: "Console", found: MessageDetail, wall: float, *, full: bool, handed_on: ChildList | None = None) -> None:
+    """Print the whole account on a console."""
     _tell_who(out, found)
     _tell_life(out, found, wall, full=full)
+    if handed_on is not None and handed_on.children:
+        _tell_children(out, handed_on, full=full)
     _tell_payload(out, found, full=full)
     if found.result is not None:
         _tell_json(out, "result", bytes(found.result) or b"null", full=full)
@@ -49,14 +54,14 @@ def tell(out: "Console", found: MessageDetail, wall: float, *, full: bool) -> No
 def _tell_who(out: "Console", found: MessageDetail) -> None:
     from rich.text import Text
 
-    from tenure.cli.screen import Rows
+    from tenure.cli.terminal.screen import OneLineTable
 
     about = {_short(name): value for name, value in _about(found).items()}
     widest = max(map(len, ("message", *about)))
     # No cell of the table: an id that is longer than the terminal is wide must not get a line break of ours.
     head = Text.assemble(("message".ljust(widest), "dim"), "  ", (one_line(found.id), "bold"))
     out.print(head, soft_wrap=True)
-    rows = Rows.grid(padding=(0, 2))
+    rows = OneLineTable.grid(padding=(0, 2))
     rows.add_column(style="dim", no_wrap=True, min_width=widest)
     rows.add_column(overflow="fold")
     rows.add_row("task", Text(one_line(found.task or "– (its envelope cannot be read)")))
@@ -73,7 +78,7 @@ def _short(name: str) -> str:
 
 
 def _about(found: MessageDetail) -> dict[str, str]:
-    """What the sender decided, as far as it is still known, and is not what everybody gets."""
+    """Return the sender's options that are still known and differ from the defaults."""
     message = found.message
     counters = found.counters
     about: dict[str, str | None] = {}
@@ -103,7 +108,7 @@ def _about(found: MessageDetail) -> dict[str, str]:
 
 
 def _unique(unique: str | None) -> str | None:
-    """As it was asked for: a word, or one message a payload."""
+    """The selection as a phrase: a word, or one message a payload."""
     if unique is None:
         return None
     return "by its payload" if unique.startswith("payload:") else unique.removeprefix("word:")
@@ -116,7 +121,7 @@ def _tell_life(out: "Console", found: MessageDetail, wall: float, *, full: bool)
     from rich.padding import Padding
     from rich.text import Text
 
-    line = _Line(found)
+    line = _AccountLine(found)
     first = found.life[0].at if found.life else wall
     day, shown = "", ""
     out.print()
@@ -128,7 +133,7 @@ def _tell_life(out: "Console", found: MessageDetail, wall: float, *, full: bool)
         since = f"+{exact(step.at - first)}" if step.what != "sent" else ""
         what = Text(_word(step), style=_STYLES.get(step.what, ""))
         out.print(line(f"{moment:%H:%M:%S}.{moment.microsecond // 1000:03}", since, what, sentence(step)))
-        # Below and not beside: a traceback in a narrow column is read by nobody.
+        # Below and not beside: a traceback in a narrow column cannot be read.
         for why in below(step, shown, full=full):
             out.print(Padding(Text(why), (0, 0, 0, _INDENT)))
         shown = step.reason.traceback if step.reason is not None and step.reason.traceback else shown
@@ -136,7 +141,7 @@ def _tell_life(out: "Console", found: MessageDetail, wall: float, *, full: bool)
     out.print(line("now", "", Text(state, style=STATE_STYLES[state]), now(found, wall)))
 
 
-class _Line:
+class _AccountLine:
     """One line of the account; all of them have the same columns."""
 
     def __init__(self, found: MessageDetail) -> None:
@@ -147,9 +152,9 @@ class _Line:
     def __call__(self, time: str, since: str, what: "Text", text: str) -> "Table":
         from rich.text import Text
 
-        from tenure.cli.screen import Rows
+        from tenure.cli.terminal.screen import OneLineTable
 
-        row = Rows.grid(padding=(0, 2))
+        row = OneLineTable.grid(padding=(0, 2))
         row.add_column(width=len("00:00:00.000"), style="dim" if since or time != "now" else "bold")
         row.add_column(width=self._since, style="dim", justify="right")
         row.add_column(width=self._what)
@@ -160,6 +165,23 @@ class _Line:
 
 def _word(step: Step) -> str:
     return step.what.replace("_", " ")
+
+
+def _tell_children(out: "Console", handed_on: ChildList, *, full: bool) -> None:
+    from rich.text import Text
+
+    children = handed_on.children
+    out.print(Text.assemble("\n", ("handed on", "bold"), f"  {plural(len(children), 'message')}"))
+    shown = children if full else children[:_CHILDREN_SHOWN]
+    for one in shown:
+        state = (one.state.value, STATE_STYLES[one.state])
+        task, queue = one_line(one.task or "?"), one_line(one.queue)
+        # Never broken within the id: it is copied from here.
+        out.print(Text.assemble(" " * _INDENT, one_line(one.id), f"  {task} in {queue}  ", state), soft_wrap=True)
+    left = len(children) - len(shown)
+    if left or handed_on.more:
+        more = f"{left} more; --full shows them" if left else "perhaps more: the search stopped here"
+        out.print(Text(f"{' ' * _INDENT}… {more}", style="dim"))
 
 
 # -- what it carries -------------------------------------------------------------------------------
@@ -179,7 +201,7 @@ def _tell_payload(out: "Console", found: MessageDetail, *, full: bool) -> None:
         out.print(Text.assemble("\n", ("payload", "bold"), (f"  {why}", "dim")))
     elif found.message is None:
         whole = base64.b64decode(raw)
-        out.print(Text.assemble("\n", ("raw bytes", "bold"), (f"  {len(whole):,}, which are no envelope", "dim")))
+        out.print(Text.assemble("\n", ("raw bytes", "bold"), (f"  {len(whole):,}, which are not an envelope", "dim")))
         _indented(out, f"{found.unreadable}\n{whole!r}", full=full)
     elif found.message.ticket is not None:
         ticket = found.message.ticket
@@ -196,7 +218,7 @@ def _tell_json(out: "Console", name: str, raw: bytes, *, full: bool) -> None:
         # Nested too deep, the indentation alone would be a hundred megabytes.
         text = repr(raw) if is_too_deep(raw) else msgspec.json.format(raw, indent=2).decode()
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
-        text = repr(raw)  # somebody has written over it: it is shown as it is
+        text = repr(raw)  # it was overwritten from outside: shown as it is
     _indented(out, text, full=full)
 
 
@@ -214,7 +236,7 @@ def _indented(out: "Console", text: str, *, full: bool) -> None:
 
 
 def _cut(lines: list[str], longest: int) -> list[str]:
-    """At most so many characters: one line can be a megabyte."""
+    """Cut a line to this many characters: it can be a megabyte long."""
     kept: list[str] = []
     for line in lines:
         kept.append(line[:longest])

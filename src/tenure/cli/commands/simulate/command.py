@@ -1,19 +1,19 @@
-"""`tenure simulate`: policies side by side, on the same workload and the same misfortunes."""
+"""`tenure simulate`: policies side by side, on the same workload and the same faults."""
 
 from pathlib import Path
 
 import click
 import msgspec
 
+from tenure.cli.commands.simulate import sources, telling
+from tenure.cli.commands.simulate.waiting import ProgressLine
 from tenure.cli.completing import complete_queue, complete_task
-from tenure.cli.duration import DURATION, Duration
-from tenure.cli.rate import RATE
-from tenure.cli.share import CRASH_RATE, SHARE
-from tenure.cli.simulate import sources, telling
-from tenure.cli.simulate.waiting import ProgressLine
 from tenure.cli.target import json_option, target_argument
+from tenure.cli.terminal.duration import DURATION, Duration
+from tenure.cli.terminal.rate import RATE
+from tenure.cli.terminal.share import CRASH_RATE, SHARE
 from tenure.errors import BadArgument
-from tenure.simulation.crew import Scaling, scaling_of
+from tenure.simulation.fleet import Scaling, scaling_of
 from tenure.simulation.policy import USUAL, SimulatedPolicy, policy_of
 from tenure.simulation.pricing import Pricing, pricing_of
 from tenure.simulation.result import Result
@@ -36,9 +36,11 @@ _SCALED_POLICY = "heartbeat"
     "--durations", metavar="SPEC", help="Draw runs, as from lognormal:45:0.6, fixed:90, bimodal:30:900:0.1, sizes."
 )
 @click.option(
-    "--messages", "-n", type=click.IntRange(1, sources.MOST_MESSAGES),
+    "--messages",
+    "-n",
+    type=click.IntRange(1, sources.MOST_MESSAGES),
     help="How many. Default: as many as were recorded, else 10000.",
-)  # fmt: skip
+)
 @click.option("--rate", type=RATE, help="They arrive at this rate, as 2/s. Default: all are there at the beginning.")
 @click.option(
     "--workers", type=click.IntRange(1, 1000), default=10, show_default=True, help="How many; with --scale, at most."
@@ -47,51 +49,89 @@ _SCALED_POLICY = "heartbeat"
     "--slots", type=click.IntRange(1, 1000), default=10, show_default=True, help="Messages a worker runs at once."
 )
 @click.option(
-    "--crash-rate", type=CRASH_RATE, default="0.1%", show_default=True,
+    "--crash-rate",
+    type=CRASH_RATE,
+    default="0.1%",
+    show_default=True,
     help="Runs whose worker is ended in their middle, as by kill -9: a part of all runs, or 0.5/h for each worker.",
-)  # fmt: skip
+)
 @click.option(
     "--restart",
     type=DURATION,
     default="10s",
     show_default=True,
-    help="Until another worker takes the place of a dead one.",
+    help="How long until another worker replaces a dead one.",
 )
-@click.option("--proof", type=DURATION, help="A death is proven after so long. Default: never, as on SQS.")
+@click.option("--proof", type=DURATION, help="How long until a death is proven. Default: never, as on SQS.")
 @click.option("--delete-failure-rate", type=SHARE, default="0.1%", show_default=True, help="Delete calls that fail.")
 @click.option(
-    "--stale-deletes", type=click.Choice(["nothing", "work"]), default="nothing", show_default=True,
-    help="Under fixed: what a delete does by a receipt that is not the newest. SQS promises neither.",
-)  # fmt: skip
+    "--stale-deletes",
+    type=click.Choice(["nothing", "work"]),
+    default="nothing",
+    show_default=True,
+    help="With fixed: what a delete with an old receipt does. SQS promises neither.",
+)
 @click.option(
-    "--policy", "policies", multiple=True, metavar="POLICY",
+    "--policy",
+    "policies",
+    multiple=True,
+    metavar="POLICY",
     help="fixed:SECONDS, extended:TIMEOUT:EXTENSION:INTERVAL, heartbeat:SECONDS, learned or lease:SECONDS; "
     "repeat it for more.",
-)  # fmt: skip
+)
 @click.option(
-    "--scale", "scalings", multiple=True, metavar="RULE",
+    "--scale",
+    "scalings",
+    multiple=True,
+    metavar="RULE",
     help="Let workers come and go by backlog:COOLDOWN or visible:COOLDOWN, as visible:10m; repeat it to compare.",
-)  # fmt: skip
+)
 @click.option(
     "--target-age", type=Duration(1.0), default="5m", show_default=True, help="With --scale: begin all within it."
 )
-@click.option("--idle-first", is_flag=True, help="With --scale: idle workers go first. Default: it is drawn by lot.")
+@click.option(
+    "--idle-first", is_flag=True, help="With --scale: stop idle workers first. Default: workers are picked at random."
+)
 @click.option("--grace", type=DURATION, default="30s", show_default=True, help="With --scale: from SIGTERM to the end.")
 @click.option(
-    "--prices", "price_list", default="sqs", show_default=True, metavar="LIST",
+    "--prices",
+    "price_list",
+    default="sqs",
+    show_default=True,
+    metavar="LIST",
     help="sqs, sqs-fifo, or dollars for a million requests and state writes, as 0.40:0.",
-)  # fmt: skip
+)
 @click.option("--profile", help="What learned knows before the first run: a profile or a size table, by name.")
 @click.option("--seed", type=int, default=1, show_default=True, help="The same seed gives the same table.")
 @click.option("--svg", "plot", type=click.Path(path_type=Path, dir_okay=False), help="Write the plot there, too.")
 @json_option
 def simulate(  # noqa: PLR0913 - each is an option
-    target: str | None, *, task: str | None, queue: str | None, csv: Path | None, durations: str | None,
-    messages: int | None, rate: float | None, workers: int, slots: int, crash_rate: tuple[float, float],
-    restart: float, proof: float | None, delete_failure_rate: float, stale_deletes: str, policies: tuple[str, ...],
-    scalings: tuple[str, ...], target_age: float, idle_first: bool, grace: float, price_list: str,
-    profile: str | None, seed: int, plot: Path | None, as_json: bool,
-) -> None:  # fmt: skip
+    target: str | None,
+    *,
+    task: str | None,
+    queue: str | None,
+    csv: Path | None,
+    durations: str | None,
+    messages: int | None,
+    rate: float | None,
+    workers: int,
+    slots: int,
+    crash_rate: tuple[float, float],
+    restart: float,
+    proof: float | None,
+    delete_failure_rate: float,
+    stale_deletes: str,
+    policies: tuple[str, ...],
+    scalings: tuple[str, ...],
+    target_age: float,
+    idle_first: bool,
+    grace: float,
+    price_list: str,
+    profile: str | None,
+    seed: int,
+    plot: Path | None,
+    as_json: bool,
+) -> None:
     """Show what a lease policy would do to a workload, on virtual time.
 
     The real worker runs on the in-memory broker; only how long handlers take, when workers die and which deletes fail
@@ -134,7 +174,7 @@ def simulate(  # noqa: PLR0913 - each is an option
 
 
 def _profile_of(durations: str | None) -> str | None:
-    """What is drawn from a shipped profile or size table is known by it."""
+    """Runs drawn from a shipped profile or size table carry its name."""
     name, _, word = (durations or "").partition(":")
     return "transcoding" if name == "sizes" else word if name == "profile" else None
 
@@ -148,7 +188,7 @@ def _columns(policies: tuple[str, ...], scalings: tuple[str, ...]) -> list[tuple
 
 
 def _run(scenario: Scenario, columns: list[tuple[SimulatedPolicy, Scaling | None]]) -> list[Result]:
-    """One after the other; up to the one in which somebody pressed Ctrl-C."""
+    """Run one after the other, until Ctrl-C."""
     line = ProgressLine(len(scenario.works), len(columns))
     results: list[Result] = []
     try:

@@ -1,12 +1,12 @@
-"""Where the durations of a simulation come from: a distribution, a CSV, or the journal of a place."""
+"""The sources of a simulation's durations: a distribution, a CSV, or the journal of a store."""
 
 from pathlib import Path
 
 import msgspec
 
 from tenure.app import Tenure
-from tenure.cli.output import plural, say_line
 from tenure.cli.target import find, run
+from tenure.cli.terminal.output import plural, say_line
 from tenure.client.operations.naming import full_name, near
 from tenure.errors import BadArgument
 from tenure.sample import Ended, Sample
@@ -30,7 +30,7 @@ class Source(msgspec.Struct, frozen=True):
 
 
 class Asked(msgspec.Struct, frozen=True):
-    """What the command line says about it."""
+    """The source that the command line asks for."""
 
     target: str | None
     task: str | None
@@ -46,7 +46,7 @@ def found(asked: Asked) -> Source:
     named = [word for word, given in (("TARGET", asked.target), ("--csv", asked.csv), ("--durations", asked.durations))
              if given is not None]  # fmt: skip
     if len(named) > 1:
-        msg = f"durations come from one place, and {' and '.join(named)} are {len(named)}; nothing was simulated"
+        msg = f"give one source of durations, not {' and '.join(named)}; nothing was simulated"
         raise BadArgument(msg)
     if asked.target is not None:
         return _recorded(asked, asked.target)

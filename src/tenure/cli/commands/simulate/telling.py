@@ -1,4 +1,4 @@
-"""What came of a simulation, for people and for programs."""
+"""The result of a simulation, for people and for programs."""
 
 import itertools
 from collections.abc import Iterator, Sequence
@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from tenure.cli.output import console, plain_table, plural, say_json, say_line
+from tenure.cli.terminal.output import console, plain_table, plural, say_json, say_line
 from tenure.simulation.bars import bars
 from tenure.simulation.measure import measures_for, share, span
 from tenure.simulation.pricing import Pricing
@@ -55,15 +55,18 @@ def say(results: Sequence[Result], scenario: Scenario, pricing: Pricing, told: s
         if not result.complete:
             out.print(
                 f"{result.policy} was interrupted: what follows is of the {of:,} messages that had begun,"
-                f" of {len(scenario.works):,}.", soft_wrap=whole,
-            )  # fmt: skip
+                f" of {len(scenario.works):,}.",
+                soft_wrap=whole,
+            )
         elif result.stuck:
             cut = result.cut_in_a_row
             why = f", because scale-down stopped the last {cut:,} runs before they were over" if cut else ""
             out.print(
-                f"{result.policy} got nowhere and was given up: after {span(result.seconds)} {of - done:,} of {of:,} "
-                f"were not done{why}.", soft_wrap=whole,
-            )  # fmt: skip
+                f"{result.policy} made no progress and was stopped: after {span(result.seconds)} {of - done:,} of "
+                f"{of:,} "
+                f"were not done{why}.",
+                soft_wrap=whole,
+            )
     for table in tables(results, pricing, out.width):
         out.print()
         out.print(table)
@@ -100,7 +103,7 @@ def _table(labels: Sequence[str], results: Sequence[Result], columns: Sequence[S
 
 def sizes(results: Sequence[Result], width: int) -> "Table":
     """The measures that differ by size; where the terminal is narrow, on two lines."""
-    from tenure.cli.screen import stacked
+    from tenure.cli.terminal.screen import stacked
 
     figures = _SIZE_FIGURES if width >= _WIDE else _paired(_SIZE_FIGURES)
     rows = plain_table("size", "policy", *figures, right=("size", *figures))
@@ -134,12 +137,12 @@ def _figures(found: Measures) -> list[str]:
     ]
 
 
-#: Of these only the number is told.
+#: Of these only the number is shown.
 _LONG = ("works", "recorded")
 
 
 def say_document(results: Sequence[Result], scenario: Scenario, pricing: Pricing, told: str) -> None:
-    """One JSON document."""
+    """Print one JSON document."""
     scene = {name: value for name, value in msgspec.structs.asdict(scenario).items() if name not in _LONG}
     say_json(
         {
@@ -165,5 +168,5 @@ def _document(result: Result, pricing: Pricing) -> dict[str, Any]:
 
 
 def tell_written(path: object) -> None:
-    """Where the plot is."""
+    """Say where the plot is."""
     say_line(f"the plot is in {path}", err=True)

@@ -1,4 +1,4 @@
-"""A line on standard error that says how far a simulation is; only where somebody looks at it."""
+"""A line on standard error with the progress of a simulation; only on a terminal."""
 
 import sys
 
@@ -11,7 +11,7 @@ class ProgressLine:
     """One line, written over and over."""
 
     def __init__(self, total: int, columns: int) -> None:
-        """For so many messages in each of so many columns."""
+        """Count this many messages in each of this many columns."""
         self._total = total
         self._columns = columns
         self._column = 0
@@ -20,14 +20,14 @@ class ProgressLine:
         self._is_shown = sys.stderr.isatty()
 
     def begin(self, name: str) -> None:
-        """The next column."""
+        """Begin the next column."""
         self._column += 1
         self._name = name
         self._told_at = float("-inf")
         self.tell(0)
 
     def tell(self, done: int) -> None:
-        """So many messages of this column are finished."""
+        """Show how many messages of this column are finished."""
         now = SYSTEM_CLOCK.monotonic()
         if self._is_shown and now - self._told_at >= _EVERY_SECONDS:
             self._told_at = now
@@ -37,7 +37,7 @@ class ProgressLine:
             sys.stderr.flush()
 
     def clear(self) -> None:
-        """Nothing is left of it."""
+        """Clear the line."""
         if self._is_shown:
             sys.stderr.write("\r\x1b[K")
             sys.stderr.flush()

@@ -1,15 +1,15 @@
-"""`tenure stack`: ask the worker that holds a message where its handler is."""
+"""`tenure stack`: show the stack of the handler that runs a message."""
 
 import asyncio
 
 import click
 
 from tenure.app import Tenure
-from tenure.cli.output import console, say_json
-from tenure.cli.stack.telling import tell
-from tenure.cli.target import find, json_option, run, split_ids
+from tenure.cli.commands.stack.telling import tell
+from tenure.cli.target import find, json_option, run, split_one
+from tenure.cli.terminal.output import console, say_json
 from tenure.client.operations.operate import Operate
-from tenure.operating import this_user
+from tenure.client.operator import this_user
 
 #: Between two looks with --watch.
 _WATCH_SECONDS = 2.0
@@ -17,8 +17,8 @@ _WATCH_SECONDS = 2.0
 
 @click.command(short_help="Show what a running handler is doing now.")
 @click.argument("words", nargs=-1, metavar="[TARGET] ID")
-@click.option("--full", is_flag=True, help="Also the frames of Tenure itself.")
-@click.option("--watch", is_flag=True, help="Again every two seconds, until it has ended or Ctrl-C.")
+@click.option("--full", is_flag=True, help="Show the frames of Tenure itself too.")
+@click.option("--watch", is_flag=True, help="Repeat every two seconds, until it has ended or Ctrl-C.")
 @json_option
 def stack(words: tuple[str, ...], *, full: bool, watch: bool, as_json: bool) -> None:
     """Show what the handler of a message is doing now: its stack, asked of the worker that holds it.
@@ -29,22 +29,15 @@ def stack(words: tuple[str, ...], *, full: bool, watch: bool, as_json: bool) -> 
 
     With --watch and --json each line is a JSON document.
     """
-    target, rest = split_ids(words)
-    if not rest:
-        raise click.UsageError(
-            f"which message? Add its id: tenure stack {f'{target} ' if target else ''}ID "
-            "(tenure messages --state leased shows the ids)"
-        )
-    if len(rest) > 1:
-        raise click.UsageError(f"one message at a time, not {len(rest)}: {' '.join(rest)}")
+    target, id = split_one(words, "stack", "tenure messages --state leased shows the ids")
     app = find(target)
 
     async def work(app: Tenure) -> None:
         operate = app.operate.bound(by=this_user(), triggered_by="cli")
-        await _show(operate, rest[0], full=full, as_json=as_json)
+        await _show(operate, id, full=full, as_json=as_json)
         while watch:
             await asyncio.sleep(_WATCH_SECONDS)
-            await _show(operate, rest[0], full=full, as_json=as_json)
+            await _show(operate, id, full=full, as_json=as_json)
 
     run(app, work)
 

@@ -1,25 +1,25 @@
-"""A handler's stack, told to people: as a Python traceback, with the user's own frames in bold."""
+"""A handler's stack as text for people: a Python traceback, with the user's own frames in bold."""
 
 import linecache
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from tenure.cli.duration import spoken
-from tenure.cli.plain import one_line
+from tenure.cli.terminal.duration import spoken
+from tenure.cli.terminal.plain import one_line
 from tenure.handler_stack import FrameKind, HandlerStack, Holds, Place, RunPhase, StackFrame
-from tenure.plural import plural
+from tenure.text.plural import plural
 
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.text import Text
 
 _PHASES = {
-    RunPhase.WAITING: "waits in its worker for its turn: its task runs as often as it may, or no child process is free",
+    RunPhase.WAITING: "waits in its worker: its task is at its concurrency limit, or no child process is free",
     RunPhase.FETCHING: "waits for its body, which is being fetched",
     RunPhase.STARTING: "waits for its child process, which starts or imports the app",
     RunPhase.RUNNING: "runs",
     RunPhase.ENDING: "was asked to end, and has not ended",
-    RunPhase.SETTLING: "has ended, and the store is being told",
+    RunPhase.SETTLING: "has ended; its outcome is being stored",
 }
 _PLACES = {
     Place.LOOP: "in the worker's event loop",
@@ -34,7 +34,7 @@ _LONGEST_LINE = 160
 
 
 def tell(out: "Console", seen: HandlerStack, *, full: bool) -> None:
-    """Everything, on a console."""
+    """Print the whole answer on a console."""
     from rich.text import Text
 
     out.print(Text.assemble((one_line(seen.id), "bold"), f" {one_line(_headline(seen))}"))
@@ -76,7 +76,7 @@ def _standstill(seen: HandlerStack) -> str:
     since = "" if seen.holds_seconds is None else f" for {spoken(seen.holds_seconds)}"
     if seen.holds is Holds.GIL:
         return (
-            "Holds the GIL: its process does not answer, so this call does not let go of the interpreter. "
+            "Holds the GIL: its process does not answer, so this call does not release the interpreter. "
             f"No other thread of that process moves. {_sentence(seen.note)}"
         ).strip()
     if seen.holds is Holds.LOOP:

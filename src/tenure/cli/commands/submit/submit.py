@@ -5,7 +5,6 @@ against, so it is sent as it is. `waiting.py` waits for the result.
 """
 
 import inspect
-import sys
 from collections.abc import Sequence
 from typing import Any
 
@@ -13,32 +12,28 @@ import click
 import msgspec
 
 from tenure.app import Tenure
-from tenure.call import Call, Options
+from tenure.cli.commands.submit.waiting import Waited, say_failure, wait
 from tenure.cli.completing import complete_queue, complete_words
-from tenure.cli.duration import DURATION
 from tenure.cli.failing import BadTarget, Interruption
-from tenure.cli.moment import DURATION_OR_MOMENT, MOMENT
-from tenure.cli.output import say_json, say_line, say_lines
-from tenure.cli.plain import plain_json
+from tenure.cli.json_argument import json_bytes
 from tenure.cli.target import find, is_place, json_option, meant, run, split
-from tenure.cli.waiting import Waited, say_failure, wait
+from tenure.cli.terminal.duration import DURATION
+from tenure.cli.terminal.moment import DURATION_OR_MOMENT, MOMENT
+from tenure.cli.terminal.output import say_json, say_line, say_lines
+from tenure.cli.terminal.plain import plain_json
 from tenure.client.operations.naming import check_known, full_name
-from tenure.errors import BadArgument, PayloadInvalid, StoreMissing, TaskFailed
-from tenure.handle import Handle
+from tenure.errors import BadArgument, StoreMissing, TaskFailed
+from tenure.tasks.build_message import destination
+from tenure.tasks.call import Call, Options
+from tenure.tasks.handle import Handle
+from tenure.tasks.task_address import TaskAddress
 
 #: --wait without a number.
 _FOREVER = "forever"
 
 
-class _Address(msgspec.Struct, frozen=True):
-    """A task by name, whose code need not be here."""
-
-    name: str
-    queue: str
-
-
 class _Wait(click.Command):
-    """Lets `--wait` stand without a number, wherever it stands: a word after it that is no duration is not its."""
+    """Lets `--wait` be used without a number: a following word that is not a duration is an argument."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Write out what a bare `--wait` means."""
@@ -73,31 +68,50 @@ def _headers(_ctx: click.Context, _parameter: click.Parameter, values: Sequence[
 
 @click.command(short_help="Send one message for a task.", cls=_Wait)
 @click.argument("words", nargs=-1, metavar="[TARGET] TASK [PAYLOAD]", shell_complete=complete_words(tasks=True, most=1))
-@click.option("--priority", type=int, help="0 to 9; the highest is lent first. Default: 5.")
-@click.option("--delay", type=DURATION, help="Not before so long from now, as in 30s, 5m, 2h.")
+@click.option("--priority", type=int, help="0 to 9; the highest is leased first. Default: 5.")
+@click.option("--delay", type=DURATION, help="Run it after this time, as in 30s, 5m, 2h.")
 @click.option("--at", type=MOMENT, help="Not before this moment: ISO 8601 with its offset, 2030-01-31T09:00+01:00.")
-@click.option("--expires", type=DURATION_OR_MOMENT, help="Dead if nobody began it by then: 10m, or a moment.")
-@click.option("--key", help="Once done under this key, not done again.")
-@click.option("--unique", metavar="WORD", help="While a message with this word waits, send no second one.")
-@click.option("--unique-payload", is_flag=True, help="While a message with this payload waits, send no second one.")
-@click.option("--unique-window", type=DURATION, help="For these: only one sent so recently stands for this one.")
+@click.option("--expires", type=DURATION_OR_MOMENT, help="Dead letter if it has not begun by then: 10m, or a moment.")
+@click.option("--key", help="Work with this key is done once.")
+@click.option("--unique", metavar="WORD", help="If a message with this value is already waiting, send no second one.")
+@click.option(
+    "--unique-payload", is_flag=True, help="If a message with this payload is already waiting, send no second one."
+)
+@click.option("--unique-window", type=DURATION, help="With --unique: only messages sent within this time count.")
 @click.option("--lease", type=DURATION, help="The lease for this message.")
-@click.option("--max-hold", type=DURATION, help="Ends the handler after so long.")
+@click.option("--max-hold", type=DURATION, help="End the handler after this time.")
 @click.option("--max-attempts", type=int, help="Failed attempts before the dead letters.")
 @click.option("--id", help="The message's own id: a repeated submit with it makes no second message.")
 @click.option("--header", "headers", multiple=True, callback=_headers, metavar="NAME=VALUE", help="May be repeated.")
 @click.option("--correlation-id", help="What it belongs to; handed on to the messages that its handler sends.")
-@click.option("--queue", shell_complete=complete_queue,
-              help="Where to send it. Default: the task's queue; with a URL, the client's.")  # fmt: skip
-@click.option("--create", is_flag=True, help="With a URL: make the place if it is not there.")
-@click.option("--yes", "-y", is_flag=True, help="With an app: also to a queue that nobody knows yet.")
-@click.option("--wait", "wait_for", metavar="[DURATION]", callback=_wait_seconds,
-              help="Wait for the result, at most so long, and print it.")  # fmt: skip
+@click.option("--webhook", metavar="NAME|URL", help="Tell this webhook endpoint when the message ends.")
+@click.option(
+    "--queue",
+    shell_complete=complete_queue,
+    help="Where to send it. Default: the task's queue; with a URL, the client's.",
+)
+@click.option("--client", metavar="NAME", help="For whom it is. A task without a queue of its own goes to NAME-tasks.")
+@click.option("--create", is_flag=True, help="With a URL: create the store if it does not exist.")
+@click.option("--yes", "-y", is_flag=True, help="With an app: allow a queue that no task or worker has yet.")
+@click.option(
+    "--wait",
+    "wait_for",
+    metavar="[DURATION]",
+    callback=_wait_seconds,
+    help="Wait at most this long for the result, and print it.",
+)
 @json_option
 def submit(
-    words: tuple[str, ...], queue: str | None, wait_for: float | None, *,
-    create: bool, yes: bool, unique_payload: bool, as_json: bool, **options: Any,
-) -> None:  # fmt: skip
+    words: tuple[str, ...],
+    queue: str | None,
+    wait_for: float | None,
+    *,
+    create: bool,
+    yes: bool,
+    unique_payload: bool,
+    as_json: bool,
+    **options: Any,
+) -> None:
     """Send one message for TASK.
 
     PAYLOAD is a JSON object with the handler's parameters, {} if it is left out; - reads it from standard input.
@@ -117,14 +131,20 @@ def submit(
             raise click.UsageError("give --unique or --unique-payload, not both")
         options["unique"] = True
     app = find(target, must_exist=not create)
-    body = _body(rest[1] if len(rest) > 1 else "{}", _example(app, rest[0]), meant(words[0]) if target is None else "")
+    hint = meant(words[0]) if target is None else ""
+    body = json_bytes(rest[1] if len(rest) > 1 else "{}", _example(app, rest[0]), hint)
     call = _call(app, rest[0], body, queue, has_code=not is_place(target))
     given = {name: value for name, value in options.items() if value is not None}
     try:
         waited = _run(
-            app, call, Options(**given), wait_for,  # type: ignore[typeddict-item]
-            target=target, checks=not (yes or is_place(target)), quiet=as_json,
-        )  # fmt: skip
+            app,
+            call,
+            Options(**given),  # type: ignore[typeddict-item]
+            wait_for,
+            target=target,
+            checks=not (yes or is_place(target)),
+            quiet=as_json,
+        )
     except StoreMissing as error:
         if is_place(target) and not create:
             error.add_note("--create makes it")
@@ -133,13 +153,21 @@ def submit(
 
 
 def _run(
-    app: Tenure, call: Call[Any], options: Options, wait_for: float | None, *,
-    target: str | None, checks: bool, quiet: bool,
-) -> Waited:  # fmt: skip
+    app: Tenure,
+    call: Call[Any],
+    options: Options,
+    wait_for: float | None,
+    *,
+    target: str | None,
+    checks: bool,
+    quiet: bool,
+) -> Waited:
     async def work(app: Tenure) -> Waited:
-        if checks and call.task.queue not in {task.queue for task in app.tasks.values()}:
-            consequence = "Nothing was sent; --yes sends it there all the same"
-            await check_known(app.operate.access, [call.task.queue], consequence=consequence)
+        queue = destination(call, options)
+        # A new client is no mistake: its queue is made by its first message.
+        if checks and "client" not in options and queue not in {task.queue for task in app.tasks.values()}:
+            consequence = "Nothing was sent; add --yes to send it anyway"
+            await check_known(app.operate.access, [queue], consequence=consequence)
         handle: Handle[Any] = await app._submit_call(call, options)
         if wait_for is None:
             return Waited(handle.id, handle.duplicate)
@@ -171,7 +199,7 @@ def _say(waited: Waited, *, as_json: bool) -> None:
         return
     say_line(waited.id)
     if waited.duplicate:
-        say_line("It was sent before, by the same id, key or unique word: nothing new was stored.", err=True)
+        say_line("It was sent before with the same id, key or unique value; nothing new was stored.", err=True)
 
 
 def _explain_words(words: tuple[str, ...], rest: list[str]) -> None:
@@ -180,13 +208,13 @@ def _explain_words(words: tuple[str, ...], rest: list[str]) -> None:
     if not rest:
         raise BadArgument(f"name the task to send to {words[0]}; nothing was sent")
     if ":" not in words[0]:
-        raise BadTarget(f"{words[0]!r} is no target: it has no colon; did you mean {words[0]}:app? Nothing was sent")
+        raise BadTarget(f"{words[0]!r} is not a target: it has no colon; did you mean {words[0]}:app? Nothing was sent")
     msg = f"after TARGET come TASK and one PAYLOAD, not {len(rest)} words (is the JSON quoted?); nothing was sent"
     raise BadArgument(msg)
 
 
 def _example(app: Tenure, name: str) -> str:
-    """How a payload for this task is written."""
+    """Return an example of a payload for this task."""
     task = app.tasks.get(name)
     if task is None:
         return '\'{"image": "a.png"}\''
@@ -194,24 +222,14 @@ def _example(app: Tenure, name: str) -> str:
     return "'{" + ", ".join(f'"{name}": …' for name in names) + "}'"
 
 
-def _body(text: str, example: str, hint: str) -> bytes:
-    """The payload as JSON bytes; it is embedded in the envelope as it is, so it has to be JSON."""
-    raw = sys.stdin.buffer.read() if text == "-" else text.encode("utf-8", "surrogateescape")
-    try:
-        msgspec.json.decode(raw)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        msg = f"the payload is not JSON: {error}; write it as {example}{hint}. Nothing was sent"
-        raise PayloadInvalid(msg) from error
-    return raw
-
-
 def _call(app: Tenure, name: str, body: bytes, queue: str | None, *, has_code: bool) -> Call[Any]:
     where = None if queue is None else full_name(app.operate.access, queue)
     if not has_code:
-        return Call(_Address(name, where or app.queue), msgspec.Raw(body))
+        return Call(TaskAddress(name, where or app.queue, app.settings.webhook, where is None), msgspec.Raw(body))
     task = app.find(name)
     given = msgspec.json.decode(body)
     if isinstance(given, dict):
-        task.signature.payload(given)  # names what nobody knows too; bytes alone may be a newer sender's
+        task.signature.payload(given)  # also names unknown fields; bytes alone may come from a newer sender
     checked = task.signature.payload(msgspec.Raw(body))
-    return Call(_Address(task.name, where or task.queue), checked)
+    follows = where is None and task.follows_client
+    return Call(TaskAddress(task.name, where or task.queue, task.webhook, follows), checked)

@@ -1,6 +1,6 @@
 """`tenure submit --wait`: the message's id at once, what it is doing while one looks, and its result.
 
-Nothing here touches the message: whoever stops waiting only stops waiting.
+Nothing here changes the message: Ctrl-C ends the waiting only.
 """
 
 import asyncio
@@ -13,23 +13,23 @@ from typing import Any
 import msgspec
 
 from tenure.app import Tenure
-from tenure.cli.duration import spoken
-from tenure.cli.naming import is_served, since
-from tenure.cli.output import console, say_line, say_lines
-from tenure.cli.plain import one_line
+from tenure.cli.terminal.duration import spoken
+from tenure.cli.terminal.output import console, say_line, say_lines
+from tenure.cli.terminal.plain import one_line
+from tenure.cli.terminal.queue_words import is_served, since
 from tenure.client.operations.naming import paused
 from tenure.errors import TaskFailed
-from tenure.handle import Handle
 from tenure.message import MessageState
 from tenure.notice import Pause
 from tenure.record import Record
-from tenure.url import safe_url
+from tenure.tasks.handle import Handle
+from tenure.url_options import safe_url
 
 _LOOK_SECONDS = 0.5
 
 
 class Waited(msgspec.Struct, frozen=True):
-    """What was sent, and the result as JSON where it was waited for."""
+    """The sent message, and its result as JSON where the command waited for it."""
 
     id: str
     duplicate: bool
@@ -62,7 +62,7 @@ async def _say_why_it_waits(app: Tenure, record: Record) -> None:
     pause = await _pause_of(app, record.queue)
     if pause is not None:
         stopped = f"queue {record.queue} is paused {since(pause, app.clock.wall())}"
-        say_line(f"{stopped}: it waits until somebody resumes it (tenure resume)", err=True)
+        say_line(f"{stopped}: it waits until the queue is resumed (tenure resume)", err=True)
     elif not await is_served(app, record.queue):
         say_line(f"no worker serves queue {record.queue} at the moment: it waits for one", err=True)
 
@@ -79,7 +79,7 @@ def say_failure(error: TaskFailed) -> None:
 
 @contextlib.asynccontextmanager
 async def _watching(handle: Handle[Any], *, quiet: bool) -> AsyncIterator[None]:
-    """Where somebody looks: what the message is doing."""
+    """Show on a terminal what the message is doing."""
     if quiet or not sys.stderr.isatty():
         yield
         return
@@ -104,7 +104,7 @@ async def _watch(handle: Handle[Any], status: Any) -> None:
 
 
 def doing(record: Record) -> str:
-    """What a message does now, in a few words."""
+    """Say in a few words what a message does now."""
     match record.state:
         case MessageState.LEASED:
             progress = record.progress

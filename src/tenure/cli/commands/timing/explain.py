@@ -9,12 +9,13 @@ import msgspec
 
 from tenure.app import Tenure
 from tenure.cli.completing import complete_queue, complete_words
-from tenure.cli.duration import exact, spoken
-from tenure.cli.output import console, plural, say_json
-from tenure.cli.plain import one_line
-from tenure.cli.size import SIZE
 from tenure.cli.target import find, json_option, run, split
-from tenure.cli.timing.looking import (
+from tenure.cli.terminal.duration import exact, spoken
+from tenure.cli.terminal.output import console, plural, say_json
+from tenure.cli.terminal.plain import one_line
+from tenure.cli.terminal.size import SIZE
+from tenure.client.operations.naming import check_known, full_name, known_queues, near
+from tenure.client.operations.task_timing import (
     as_learned,
     beats_of,
     first_beat_of,
@@ -22,14 +23,13 @@ from tenure.cli.timing.looking import (
     is_by_name,
     prior_of,
     standing_of,
-)  # fmt: skip
-from tenure.client.operations.naming import check_known, full_name, known_queues, near
+)
+from tenure.client.statistics import TaskSamples
 from tenure.errors import UnknownTask
 from tenure.sample import Ended, Sample
-from tenure.survey import samples_of
-from tenure.task import Task
+from tenure.tasks.task import Task
 from tenure.timing.figures import RUNS_FOR_Q99, Durations, Standing
-from tenure.timing.forecast import Forecast, Step
+from tenure.timing.forecast import Forecast, ForecastStep
 from tenure.timing.learned import ENOUGH_RUNS
 from tenure.timing.prior import Prior, says
 from tenure.timing.why import amount, duration
@@ -45,7 +45,7 @@ _MOST_QUEUES = 100
 
 
 class Explained(msgspec.Struct, frozen=True, kw_only=True):
-    """What is known of a task on one queue. None: cannot be known."""
+    """The figures of a task on one queue. None: cannot be known."""
 
     task: str
     queue: str
@@ -102,7 +102,7 @@ def explain(words: tuple[str, ...], size: float | None, queue: str | None, *, as
 
 
 async def _explain(app: Tenure, name: str, queue: str | None, size: float | None) -> list[Explained]:
-    """On every queue where it was measured; with an app, on its own queue in any case."""
+    """Explain the task on every queue where it was measured; with an app, on its own queue in any case."""
     task = app.tasks.get(name)
     if queue is not None:
         queues = [full_name(app.operate.access, queue)]
@@ -110,7 +110,8 @@ async def _explain(app: Tenure, name: str, queue: str | None, size: float | None
     else:
         own = [] if task is None else [task.queue]
         queues = [*own, *sorted(await known_queues(app.operate.access) - set(own))[:_MOST_QUEUES]]
-    samples = {one: await samples_of(app.state.journal, one, name) for one in queues}
+    reader = TaskSamples(app.state.journal)
+    samples = {one: await reader.of(one, name) for one in queues}
     wanted = [one for one in queues if samples[one]]
     if task is not None and task.queue in queues and task.queue not in wanted:
         wanted.insert(0, task.queue)
@@ -124,7 +125,7 @@ async def _explain(app: Tenure, name: str, queue: str | None, size: float | None
 def _explained(
     app: Tenure, task: Task[..., object] | None, name: str, queue: str, samples: Sequence[Sample], size: float | None
 ) -> Explained:
-    found = forecast_of(app, task, name, samples, size)
+    found = forecast_of(app.operate.access, task, name, samples, size)
     longest = max(found, key=lambda one: one.lease_seconds)
     standing = None if task is None else as_learned(standing_of(task, app.broker.traits), longest)
     killed = sum(one.ended is Ended.KILLED for one in samples)
@@ -132,15 +133,23 @@ def _explained(
     moments = [one.at for one in samples]
     prior = prior_of(task, name)
     return Explained(
-        task=name, queue=queue, standing=standing, profile=_named(prior), profile_by_name=is_by_name(prior, task),
-        profile_says=says(prior), size=size, durations=durations,
+        task=name,
+        queue=queue,
+        standing=standing,
+        profile=_named(prior),
+        profile_by_name=is_by_name(prior, task),
+        profile_says=says(prior),
+        size=size,
+        durations=durations,
         hardware=dict(Counter(one.hardware for one in samples).most_common()),
         sized=(sized := sum(one.size is not None for one in samples)),
         has_sizes=sized > 0 or (task is not None and task.sizer is not None),
-        first_at=min(moments, default=None), last_at=max(moments, default=None),
-        forecasts=tuple(found), first_beat_seconds=first_beat_of(standing, longest),
+        first_at=min(moments, default=None),
+        last_at=max(moments, default=None),
+        forecasts=tuple(found),
+        first_beat_seconds=first_beat_of(standing, longest),
         beats_at_q99=beats_of(standing, longest),
-    )  # fmt: skip
+    )
 
 
 def _named(prior: Prior) -> str | None:
@@ -151,7 +160,7 @@ def _named(prior: Prior) -> str | None:
 
 
 def tell(out: "Console", one: Explained) -> None:
-    """In sentences, then step by step."""
+    """Print the explanation in sentences, then step by step."""
 
     def say(text: str, **how: Any) -> None:
         out.print(text, markup=False, soft_wrap=not out.is_terminal, **how)
@@ -178,7 +187,7 @@ def _machine(kind: str) -> str:
 
 
 def sentences(one: Explained) -> list[str]:
-    """What is known, in the order in which people ask."""
+    """Say what is known, in the order in which people ask."""
     return [*_policy(one.standing), *_profile(one), *_samples(one), *_decides(one), *_sizes(one)]
 
 
@@ -191,11 +200,11 @@ def _policy(standing: Standing | None) -> list[str]:
         window = "it is the crash window, however long the work takes"
         return [f"Policy: the lease is {lease}, and the heartbeat renews it: {window}. A hung handler is {ended}."]
     whose = f"is learned, {lease} by now" if standing.is_learned else f"is {lease}"
-    return [f"Policy: the lease {whose}, and nobody renews it: it must outlast the work. A hung handler is {ended}."]
+    return [f"Policy: the lease {whose}, and it is not renewed: it must outlast the work. A hung handler is {ended}."]
 
 
 def _profile(one: Explained) -> list[str]:
-    """What is expected before a run was measured, and why that profile applies."""
+    """Say what is expected before a run was measured, and why that profile applies."""
     if one.profile_says is None:
         return []
     applies = "The task names it"
@@ -224,9 +233,9 @@ def _samples(one: Explained) -> list[str]:
 
 
 def _decides(one: Explained) -> list[str]:
-    """What the learned numbers are used for."""
+    """Say what the learned numbers are used for."""
     eta = one.forecasts[0].typical_seconds
-    ends = f"a run ends after about {exact(eta)}" if eta is not None else "nobody can say how long a run takes"
+    ends = f"a run ends after about {exact(eta)}" if eta is not None else "it is unknown how long a run takes"
     told = [ends]
     if one.first_beat_seconds is not None:
         beats = one.beats_at_q99
@@ -242,7 +251,7 @@ def _decides(one: Explained) -> list[str]:
 
 
 def _sizes(one: Explained) -> list[str]:
-    """Without a size the numbers are those of no message in particular."""
+    """Say that without a size the numbers are those of no message in particular."""
     if one.size is not None or not one.has_sizes:
         return []
     is_learned = one.standing is not None and one.standing.is_learned
@@ -250,12 +259,12 @@ def _sizes(one: Explained) -> list[str]:
     return [f"{follows}; --size 1GB shows the numbers for one."]
 
 
-def _steps(steps: Sequence[Step]) -> "Table":
+def _steps(steps: Sequence[ForecastStep]) -> "Table":
     from rich.text import Text
 
-    from tenure.cli.screen import Rows
+    from tenure.cli.terminal.screen import OneLineTable
 
-    grid = Rows.grid(padding=(0, 2, 0, 0))
+    grid = OneLineTable.grid(padding=(0, 2, 0, 0))
     for justify in ("left", "right", "left"):
         grid.add_column(justify=justify, no_wrap=justify == "right")
     for step in steps:

@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING
 import click
 import msgspec
 
-from tenure.cli.output import console, plain_table, say_json
 from tenure.cli.target import json_option
+from tenure.cli.terminal.output import console, plain_table, say_json
 from tenure.timing.advice import USE_HIGH
 from tenure.timing.forecast import forecasts
 from tenure.timing.margin import utilization
@@ -64,13 +64,13 @@ class BelievedSize(msgspec.Struct, frozen=True):
 
 
 def first_lease(prior: Prior, size: float | None = None) -> float:
-    """The lease before the first run, where nobody renews it: the same reckoning as in `tenure timing explain`."""
+    """The lease before the first run, without a heartbeat: computed as in `tenure timing explain`."""
     (forecast,) = forecasts([], prior=prior, size=size)
     return forecast.lease_seconds
 
 
 def believed() -> list[Believed]:
-    """Every profile that ships, with the leases that are made of it."""
+    """List the profiles that ship, with the leases that are made of them."""
     found = []
     for name, profile in PROFILES.items():
         usage = usage_of(profile.typical)
@@ -83,16 +83,24 @@ def believed() -> list[Believed]:
 
 
 def believed_sizes() -> list[BelievedSize]:
-    """Every row of every size table that ships."""
+    """List the rows of every size table that ships."""
     found = []
     for name, table in SIZE_TABLES.items():
         for row in table.rows:
             use = utilization(row.lease_seconds, row.seconds)
             lease = first_lease(prior_for(name, name), row.size_bytes)
             found.append(
-                BelievedSize(name, row.size_bytes, row.seconds, lease, row.lease_seconds, use,
-                             row.lease_seconds - row.seconds, use >= USE_HIGH)
-            )  # fmt: skip
+                BelievedSize(
+                    name,
+                    row.size_bytes,
+                    row.seconds,
+                    lease,
+                    row.lease_seconds,
+                    use,
+                    row.lease_seconds - row.seconds,
+                    use >= USE_HIGH,
+                )
+            )
     return found
 
 
@@ -102,9 +110,9 @@ def profiles(*, as_json: bool) -> None:
     """Show how long services are expected to take before a run was measured.
 
     A profile that ships applies to a task that has its name or says profile=NAME. "lease" is what such a task asks for
-    before its first run if nobody renews it (heartbeat=False), as `tenure timing explain` shows it. "timeout" is the
-    fixed one for a loop of your own: the typical time × 1.75, rounded up to the next 30 s. "use" is the part of it that
-    a typical run takes, "margin" what is left after it. For files there are tables by size.
+    before its first run if its lease is not renewed (heartbeat=False), as `tenure timing explain` shows it. "timeout"
+    is the fixed one for a loop of your own: the typical time × 1.75, rounded up to the next 30 s. "use" is the part
+    of it that a typical run takes, "margin" what is left after it. For files there are tables by size.
     """
     services, sizes = believed(), believed_sizes()
     if as_json:
@@ -125,7 +133,7 @@ def _services(services: list[Believed]) -> "Table":
         seconds = (one.p1, one.typical, one.p95, one.worst, one.lease_seconds, one.timeout_seconds)
         shown.add_row(
             one.service, *map(duration, seconds), f"{100 * one.use:.0f} %", duration(one.safety_margin_seconds)
-        )  # fmt: skip
+        )
     return shown
 
 
@@ -134,7 +142,12 @@ def _sizes(sizes: list[BelievedSize]) -> "Table":
     for one in sizes:
         use = f"{100 * one.use:.0f} % {'!' if one.too_short else ' '}"
         shown.add_row(
-            one.table, amount(one.size_bytes), duration(one.seconds), duration(one.lease_seconds),
-            duration(one.timeout_seconds), use, duration(one.safety_margin_seconds),
-        )  # fmt: skip
+            one.table,
+            amount(one.size_bytes),
+            duration(one.seconds),
+            duration(one.lease_seconds),
+            duration(one.timeout_seconds),
+            use,
+            duration(one.safety_margin_seconds),
+        )
     return shown

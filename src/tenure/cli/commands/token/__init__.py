@@ -1,8 +1,9 @@
 """`tenure token`: access tokens of the server.
 
-create.py  make one, and print it once
-list.py    which there are
-revoke.py  take them back
+create.py         make one, and print it once
+list.py           which there are
+revoke.py         take them back
+rotate_secret.py  replaces the secret that signs what is no access token
 """
 
 import click
@@ -10,9 +11,13 @@ import click
 from tenure.cli.lazy import LazyGroup
 
 _TABLE = {
-    "create": ("tenure.cli.token.create:create", "Make an access token, and print it once."),
-    "list": ("tenure.cli.token.list:list_", "Show the access tokens, without their secrets."),
-    "revoke": ("tenure.cli.token.revoke:revoke", "Take access tokens back, within 5 seconds."),
+    "create": ("tenure.cli.commands.token.create:create", "Make an access token, and print it once."),
+    "list": ("tenure.cli.commands.token.list:list_", "Show the access tokens, without their secrets."),
+    "revoke": ("tenure.cli.commands.token.revoke:revoke", "Revoke access tokens, within 5 seconds."),
+    "rotate-secret": (
+        "tenure.cli.commands.token.rotate_secret:rotate_secret",
+        "Replace the secret that signs sessions and links.",
+    ),
 }
 
 

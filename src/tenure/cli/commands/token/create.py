@@ -3,11 +3,11 @@
 import click
 
 from tenure.app import Tenure
-from tenure.cli.duration import DURATION
-from tenure.cli.moment import local
-from tenure.cli.output import say_json, say_line
 from tenure.cli.target import find, json_option, run, split
-from tenure.operating import this_user
+from tenure.cli.terminal.duration import DURATION
+from tenure.cli.terminal.moment import local
+from tenure.cli.terminal.output import say_json, say_line
+from tenure.client.operator import this_user
 from tenure.server.principal import AccessScope, scopes_from
 from tenure.server.token import NewToken
 from tenure.server.tokens import DEFAULT_EXPIRES_SECONDS, Tokens
@@ -25,12 +25,29 @@ def _expires(_ctx: click.Context, _parameter: click.Parameter, value: str | None
 
 @click.command(short_help="Make an access token, and print it once.")
 @click.argument("words", nargs=-1, metavar="[TARGET] NAME")
-@click.option("--scope", "-s", "scopes", multiple=True, required=True, type=_SCOPES, metavar="SCOPE",
-              help="send, read, payload, consume, operate, admin or all; repeat it for more.")  # fmt: skip
-@click.option("--queue", "-q", "queues", multiple=True,
-              help="For this queue only: a name, or a pattern such as 'acme-*'; repeat it. Default: all.")  # fmt: skip
-@click.option("--expires", callback=_expires, metavar="DURATION",
-              help="Not valid after so long, as in 12h or 90d; or never. Default: 90d.")  # fmt: skip
+@click.option(
+    "--scope",
+    "-s",
+    "scopes",
+    multiple=True,
+    required=True,
+    type=_SCOPES,
+    metavar="SCOPE",
+    help="send, read, payload, consume, operate, admin or all; repeat it for more.",
+)
+@click.option(
+    "--queue",
+    "-q",
+    "queues",
+    multiple=True,
+    help="For this queue only: a name, or a pattern such as 'acme-*'; repeat it. Default: all.",
+)
+@click.option(
+    "--expires",
+    callback=_expires,
+    metavar="DURATION",
+    help="How long it is valid, as in 12h or 90d; or never. Default: 90d.",
+)
 @json_option
 def create(
     words: tuple[str, ...], scopes: tuple[str, ...], queues: tuple[str, ...], expires: float | None, *, as_json: bool
@@ -51,9 +68,13 @@ def create(
 
     async def work(app: Tenure) -> NewToken:
         return await Tokens(app).create(
-            rest[0], sorted(scopes_from(scopes)), queues or ("*",), expires_seconds=expires, by=this_user(),
+            rest[0],
+            sorted(scopes_from(scopes)),
+            queues or ("*",),
+            expires_seconds=expires,
+            by=this_user(),
             triggered_by="cli",
-        )  # fmt: skip
+        )
 
     made = run(app, work)
     if as_json:

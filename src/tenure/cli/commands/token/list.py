@@ -3,10 +3,10 @@
 import click
 
 from tenure.app import Tenure
-from tenure.cli.duration import spoken
-from tenure.cli.moment import local
-from tenure.cli.output import console, give_way, plain_table, say_json
 from tenure.cli.target import find, json_option, run, target_argument
+from tenure.cli.terminal.duration import spoken
+from tenure.cli.terminal.moment import local
+from tenure.cli.terminal.output import console, give_way, plain_table, say_json
 from tenure.server.token import AccessToken
 from tenure.server.tokens import Tokens
 
@@ -31,10 +31,13 @@ def list_(target: str | None, *, as_json: bool) -> None:
     rows = plain_table("id", "name", "scopes", "queues", "last used", "expires")
     for token in tokens:
         rows.add_row(
-            token.id, token.name, ", ".join(token.scopes), ", ".join(token.queues),
+            token.id,
+            token.name,
+            ", ".join(token.scopes),
+            ", ".join(token.queues),
             "never" if token.used_at is None else f"{spoken(wall - token.used_at)} ago",
             "never" if token.expires_at is None else local(token.expires_at)[:16],
-        )  # fmt: skip
+        )
     give_way(rows, out.width, ("queues", 12), ("name", 10), ("scopes", 12))
     out.print(rows)
 

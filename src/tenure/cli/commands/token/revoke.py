@@ -3,14 +3,14 @@
 import click
 
 from tenure.app import Tenure
-from tenure.cli.output import say_json, say_line
 from tenure.cli.target import find, json_option, run, split_ids
-from tenure.operating import this_user
+from tenure.cli.terminal.output import say_json, say_line
+from tenure.client.operator import this_user
 from tenure.server.token import AccessToken
 from tenure.server.tokens import Tokens
 
 
-@click.command(short_help="Take access tokens back, within 5 seconds.")
+@click.command(short_help="Revoke access tokens, within 5 seconds.")
 @click.argument("words", nargs=-1, metavar="[TARGET] ID...")
 @json_option
 def revoke(words: tuple[str, ...], *, as_json: bool) -> None:

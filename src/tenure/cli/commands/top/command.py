@@ -5,12 +5,12 @@ import contextlib
 import click
 
 from tenure.app import Tenure
-from tenure.cli.completing import complete_queue
-from tenure.cli.duration import Duration
-from tenure.cli.output import console, say_json
+from tenure.cli.completing import queues_option
 from tenure.cli.target import find, is_place, json_option, or_default, run, target_argument
+from tenure.cli.terminal.duration import Duration
+from tenure.cli.terminal.output import console, say_json
 from tenure.client.operations.naming import wanted_queues
-from tenure.url import safe_url
+from tenure.url_options import safe_url
 
 #: In lines: one snapshot into a pipe shows the first rows of each table.
 _ONCE_WIDTH, _ONCE_HEIGHT = 120, 60
@@ -18,10 +18,11 @@ _ONCE_WIDTH, _ONCE_HEIGHT = 120, 60
 
 @click.command(short_help="Watch queues, tasks, leases and workers, live.")
 @target_argument
-@click.option("--queue", "-q", "queues", multiple=True, shell_complete=complete_queue,
-              help="These queues only: a name, or a pattern such as '*-tasks'; repeat it for more.")  # fmt: skip
-@click.option("--every", type=Duration(0.2), help="How often to look. Default: 1s; less often where each look is paid.")
-@click.option("--once", is_flag=True, help="Print one snapshot and end; so it is without a terminal.")
+@queues_option("These queues only")
+@click.option(
+    "--every", type=Duration(0.2), help="How often to refresh. Default: 1s; less often where each read costs money."
+)
+@click.option("--once", is_flag=True, help="Print one snapshot and exit; the default without a terminal.")
 @json_option
 def top(target: str | None, queues: tuple[str, ...], every: float | None, *, once: bool, as_json: bool) -> None:
     """Watch queues, tasks, leases and workers, live: is work flowing, what is stuck, since when.
@@ -47,7 +48,7 @@ async def _show(app: Tenure, queues: tuple[str, ...], name: str, every: float, *
     access = app.operate.access
     reader = OverviewReader(access, await wanted_queues(access, queues) if queues else None)
     if is_live:
-        from tenure.cli.top.live import watch
+        from tenure.cli.commands.top.live import watch
 
         await watch(app, reader, name, console(), every_seconds=every)
         return
@@ -55,13 +56,18 @@ async def _show(app: Tenure, queues: tuple[str, ...], name: str, every: float, *
     if as_json:
         say_json(overview)
         return
-    from tenure.cli.top.screen import Frame, snapshot
-    from tenure.cli.top.view import View
+    from tenure.cli.commands.top.screen import ScreenFrame, snapshot
+    from tenure.cli.commands.top.view import TopView
 
     out = console()
     width = out.width if out.is_terminal else _ONCE_WIDTH
-    frame = Frame(
-        overview=overview, headline=overview.headline, view=View(), target=name, every_seconds=every, now=overview.now
+    frame = ScreenFrame(
+        overview=overview,
+        headline=overview.headline,
+        view=TopView(),
+        target=name,
+        every_seconds=every,
+        now=overview.now,
     )
     for line in snapshot(frame, width, _ONCE_HEIGHT):
         out.print(line, soft_wrap=True)

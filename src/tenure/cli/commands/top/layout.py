@@ -1,4 +1,4 @@
-"""Which columns fit into a line, and how wide each is. Figures keep their width, names give way. Pure."""
+"""The layout of a line: which columns fit, and how wide each is. Figures keep their width, names give way. Pure."""
 
 from collections.abc import Callable, Sequence
 from typing import Any, Generic, TypeVar
@@ -7,7 +7,7 @@ import msgspec
 from rich.cells import cell_len, set_cell_size
 from rich.text import Text
 
-from tenure.cli.plain import one_line
+from tenure.cli.terminal.plain import one_line
 
 R = TypeVar("R")
 
@@ -36,7 +36,7 @@ class Column(msgspec.Struct, Generic[R], frozen=True, kw_only=True):
     key: Callable[[R], Any] | None = None
     #: The end of a text that is too long is kept, not its beginning: ids begin with the time.
     keeps_end: bool = False
-    #: A text of which some may be missing without a mark: a course of figures.
+    #: A text that may be cut without a mark: a sparkline.
     is_course: bool = False
 
 

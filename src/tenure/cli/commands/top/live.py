@@ -21,11 +21,11 @@ from rich.live import Live
 from rich.text import Text
 
 from tenure.app import Tenure
-from tenure.cli.screen import Screen
-from tenure.cli.show.telling import tell
-from tenure.cli.top.keys import keys_in
-from tenure.cli.top.screen import Frame, draw
-from tenure.cli.top.view import View, press
+from tenure.cli.commands.show.telling import tell
+from tenure.cli.commands.top.keys import keys_in
+from tenure.cli.commands.top.screen import ScreenFrame, draw
+from tenure.cli.commands.top.view import TopView, press
+from tenure.cli.terminal.screen import Screen
 from tenure.client.operations.message_detail import fetch
 from tenure.client.operations.overview.headline import headline
 from tenure.client.operations.overview.reading import OverviewReader
@@ -42,14 +42,14 @@ _MESSAGE_SECONDS = 2.0
 
 async def watch(app: Tenure, reader: OverviewReader, target: str, out: "Console", *, every_seconds: float) -> None:
     """Show the place until the person has seen enough."""
-    live = _Live(app, reader, target, out, every_seconds)
+    live = _LiveView(app, reader, target, out, every_seconds)
     live.take(await reader.read())  # a place that is not there is an error before the screen changes
     with _keyboard(live.press), Live(console=out, screen=True, auto_refresh=False, transient=True) as shown:
         await live.run(shown)
 
 
-class _Live:
-    """What is shown now, and what comes next."""
+class _LiveView:
+    """The view shown now, and the events that change it."""
 
     def __init__(self, app: Tenure, reader: OverviewReader, target: str, out: "Console", every_seconds: float) -> None:
         self._app = app
@@ -57,7 +57,7 @@ class _Live:
         self._target = target
         self._out = out
         self._every = every_seconds
-        self._view = View()
+        self._view = TopView()
         self._overview: Overview | None = None
         self._read_at = 0.0
         self._outage = ""
@@ -70,14 +70,14 @@ class _Live:
         self._opened = asyncio.Event()
 
     def take(self, overview: Overview) -> None:
-        """The place answered."""
+        """Take a new overview from the store."""
         self._outage = ""
         if not self._view.is_paused or self._overview is None:
             self._overview, self._read_at = overview, self._app.clock.monotonic()
         self._changed.set()
 
     def press(self, key: str) -> None:
-        """A key."""
+        """Handle a key."""
         if self._overview is None:
             return
         before, self._view = self._view, press(self._view, key, self._overview, self._now())
@@ -96,7 +96,8 @@ class _Live:
                 self._changed.clear()
                 self._draw(shown)
                 with contextlib.suppress(TimeoutError):
-                    await asyncio.wait_for(self._changed.wait(), _TICK_SECONDS)
+                    async with asyncio.timeout(_TICK_SECONDS):
+                        await self._changed.wait()
             for task in others:
                 task.cancel()
         loop.remove_signal_handler(signal.SIGWINCH)
@@ -107,16 +108,21 @@ class _Live:
         width, height = self._out.size
         now = self._now()
         overview = self._overview
-        frame = Frame(
+        frame = ScreenFrame(
             overview=overview,
             headline=headline(msgspec.structs.replace(overview, now=now)),
-            view=self._view, target=self._target, every_seconds=self._every, now=now, outage=self._outage,
-            away_seconds=self._app.clock.monotonic() - self._away_since, message=self._message,
-        )  # fmt: skip
+            view=self._view,
+            target=self._target,
+            every_seconds=self._every,
+            now=now,
+            outage=self._outage,
+            away_seconds=self._app.clock.monotonic() - self._away_since,
+            message=self._message,
+        )
         shown.update(Group(*draw(frame, width, height)), refresh=True)
 
     def _now(self) -> float:
-        """By the store's clock. While nothing new is read, countdowns stand still: leases may be renewed meanwhile."""
+        """Return the store's time. Without new readings, countdowns stand still: leases may be renewed meanwhile."""
         if self._overview is None:
             return 0.0
         still = self._view.is_paused or self._outage
@@ -136,7 +142,8 @@ class _Live:
     async def _fetch(self) -> None:
         while True:
             with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(self._opened.wait(), _MESSAGE_SECONDS)
+                async with asyncio.timeout(_MESSAGE_SECONDS):
+                    await self._opened.wait()
             self._opened.clear()
             wanted = self._view.opened
             if not wanted or (self._view.is_paused and self._message_of == wanted):
@@ -150,10 +157,15 @@ class _Live:
                 self._changed.set()
 
     async def _told(self, id: str) -> tuple[Text, ...]:
-        """What `tenure show` prints, in lines that fit."""
+        """Return the lines of `tenure show`, cut to fit."""
         found = await fetch(self._app.operate.access, id)
-        out = Screen(width=max(20, self._out.width - 2), force_terminal=True, color_system="standard",
-                     no_color=self._out.no_color, legacy_windows=False)  # fmt: skip
+        out = Screen(
+            width=max(20, self._out.width - 2),
+            force_terminal=True,
+            color_system="standard",
+            no_color=self._out.no_color,
+            legacy_windows=False,
+        )
         with out.capture() as captured:
             tell(out, found, self._app.clock.wall(), full=False)
         return tuple(Text.from_ansi(line) for line in captured.get().splitlines())
@@ -161,7 +173,7 @@ class _Live:
 
 @contextlib.contextmanager
 def _keyboard(press: Callable[[str], None]) -> Iterator[None]:
-    """Every key at once and unseen, where standard input is a terminal; Ctrl-C stays what it is."""
+    """Read each key at once and unseen, where standard input is a terminal; Ctrl-C still interrupts."""
     if not sys.stdin.isatty():
         yield
         return

@@ -14,11 +14,11 @@ from typing import Any
 import msgspec
 from rich.text import Text
 
-from tenure.cli.moment import local
-from tenure.cli.plain import one_line
-from tenure.cli.top.layout import fit, header, line, sized
-from tenure.cli.top.tables import BAD, FAINT, SOON, Grid, tables
-from tenure.cli.top.view import TABS, View, shares, shown_rows
+from tenure.cli.commands.top.layout import fit, header, line, sized
+from tenure.cli.commands.top.tables import BAD, FAINT, SOON, Grid, tables
+from tenure.cli.commands.top.view import TABS, TopView, shares, shown_rows
+from tenure.cli.terminal.moment import local
+from tenure.cli.terminal.plain import one_line
 from tenure.client.operations.overview.format import age, rate, share, span, sparkline, whole
 from tenure.client.operations.overview.rows import Headline, Mood, Overview
 
@@ -43,9 +43,9 @@ _HELP = (
     ("q, Ctrl-C", "quit"),
     ("", ""),
     ("in/s, out/s", "messages a second, sent and ended, last minute"),
-    ("oldest", "how long the first that waits has been ready"),
+    ("oldest", "how long the oldest waiting message has been ready"),
     ("drains", "until nothing waits, at this pace"),
-    ("p50, p95", "half of the runs, 95 of 100, took no longer"),
+    ("p50, p95", "50 % and 95 % of the runs took no longer"),
     ("errors", "the part of the runs that failed"),
     ("lease", "p95 of the runs against the lease; > 100 %: renewed"),
     ("left", "until the lease ends; negative: overdue"),
@@ -53,12 +53,12 @@ _HELP = (
 )
 
 
-class Frame(msgspec.Struct, frozen=True, kw_only=True):
+class ScreenFrame(msgspec.Struct, frozen=True, kw_only=True):
     """What is drawn once."""
 
     overview: Overview
     headline: Headline
-    view: View
+    view: TopView
     #: What is looked at: an app or a URL.
     target: str
     #: How often the store is asked.
@@ -72,7 +72,7 @@ class Frame(msgspec.Struct, frozen=True, kw_only=True):
     message: tuple[Text, ...] = ()
 
 
-def draw(frame: Frame, width: int, height: int) -> list[Text]:
+def draw(frame: ScreenFrame, width: int, height: int) -> list[Text]:
     """The whole screen: exactly `height` lines of at most `width` columns."""
     if frame.view.is_help:
         body = _help()
@@ -85,7 +85,7 @@ def draw(frame: Frame, width: int, height: int) -> list[Text]:
     return _whole(lines, _filter_line(frame) if frame.view.is_typing else _keys(_KEYS), width, height)
 
 
-def snapshot(frame: Frame, width: int, height: int) -> list[Text]:
+def snapshot(frame: ScreenFrame, width: int, height: int) -> list[Text]:
     """The same without keys and tabs, and no longer than it needs to be."""
     lines = [_title(frame, width), _headline(frame), _figures(frame, width), *_tables(frame, width - 1, height)]
     for one in lines:
@@ -107,7 +107,7 @@ def _whole(lines: Sequence[Text], last: Text, width: int, height: int) -> list[T
 # -- above the tables ------------------------------------------------------------------------------
 
 
-def _title(frame: Frame, width: int) -> Text:
+def _title(frame: ScreenFrame, width: int) -> Text:
     moment = local(frame.overview.now)[11:19]
     sweep = f"next sweep {_sweep(frame)} · "
     if frame.view.is_paused:
@@ -121,15 +121,15 @@ def _title(frame: Frame, width: int) -> Text:
     return Text.assemble(name, " " * max(1, width - name.cell_len - right.cell_len), right)
 
 
-def _sweep(frame: Frame) -> str:
-    """By the store's clock; where nobody has swept, nobody knows."""
+def _sweep(frame: ScreenFrame) -> str:
+    """By the store's clock; unknown where no sweep has run."""
     at = frame.overview.next_sweep_at
     if at is None:
         return "–"
     return f"in {age(at - frame.now + 0.5)}" if at > frame.now else "now"
 
 
-def _headline(frame: Frame) -> Text:
+def _headline(frame: ScreenFrame) -> Text:
     if frame.outage:
         stale = f"figures of {local(frame.overview.now)[11:19]}"
         text = f" No answer from the store for {age(frame.away_seconds)}; {stale}. {one_line(frame.outage)}"
@@ -137,7 +137,7 @@ def _headline(frame: Frame) -> Text:
     return Text(f" {one_line(frame.headline.text)}", style=_MOODS[frame.headline.mood])
 
 
-def _figures(frame: Frame, width: int) -> Text:
+def _figures(frame: ScreenFrame, width: int) -> Text:
     """Of all queues; what does not fit is left out, and the course of the last minutes takes the rest of the line."""
     overview, flow = frame.overview, frame.overview.total.flow
     text = Text(" ")
@@ -160,7 +160,7 @@ def _per_second(number: float | None) -> str:
     return "–" if number is None else f"{rate(number)}/s"
 
 
-def _tabs(frame: Frame, width: int) -> Text:
+def _tabs(frame: ScreenFrame, width: int) -> Text:
     view = frame.view
     text = Text(" ")
     for tab in TABS:
@@ -172,7 +172,7 @@ def _tabs(frame: Frame, width: int) -> Text:
     return Text.assemble(text, " " * max(0, width - text.cell_len - right.cell_len), right)
 
 
-def _filter_line(frame: Frame) -> Text:
+def _filter_line(frame: ScreenFrame) -> Text:
     hint = ("   enter keeps it · esc drops it", FAINT)
     return Text.assemble(" filter: ", (one_line(frame.view.filter), "bold"), ("▏", "bold"), hint)
 
@@ -187,8 +187,8 @@ def _keys(keys: Sequence[tuple[str, str]]) -> Text:
 # -- the tables ------------------------------------------------------------------------------------
 
 
-def _tables(frame: Frame, width: int, height: int) -> list[Text]:
-    """The tables of this tab, one below the other, in so many lines."""
+def _tables(frame: ScreenFrame, width: int, height: int) -> list[Text]:
+    """The tables of this tab, one below the other, in this many lines."""
     found = shown_rows(frame.view, frame.overview, frame.now)
     is_low = height < _HIGH
     if frame.view.tab == "all" and is_low:
@@ -204,7 +204,7 @@ def _tables(frame: Frame, width: int, height: int) -> list[Text]:
     return lines
 
 
-def _table(frame: Frame, table: Grid[Any], rows: Sequence[Any], number: int, width: int) -> list[Text]:
+def _table(frame: ScreenFrame, table: Grid[Any], rows: Sequence[Any], number: int, width: int) -> list[Text]:
     view = frame.view
     at = next((at for at, row in enumerate(rows) if view.section == table.name and table.identity(row) == view.row), -1)
     first = max(0, at - number + 1)
@@ -225,7 +225,7 @@ def _table(frame: Frame, table: Grid[Any], rows: Sequence[Any], number: int, wid
     return lines
 
 
-def _many(frame: Frame, table: Grid[Any], rows: Sequence[Any]) -> str:
+def _many(frame: ScreenFrame, table: Grid[Any], rows: Sequence[Any]) -> str:
     more = "+" if table.name == "leases" and frame.overview.leases_cut else ""
     return f"{len(rows):,}{more}"
 
@@ -240,7 +240,7 @@ def _indented(text: Text, style: str = "") -> Text:
 # -- instead of the tables -------------------------------------------------------------------------
 
 
-def _message(frame: Frame, height: int) -> list[Text]:
+def _message(frame: ScreenFrame, height: int) -> list[Text]:
     if not frame.message:
         return [Text(), Text(f" {one_line(frame.view.opened)}: reading …", style=FAINT)]
     first = min(frame.view.scroll, max(0, len(frame.message) - height + 1))

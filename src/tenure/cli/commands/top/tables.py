@@ -9,7 +9,7 @@ from typing import Any, Generic, TypeVar
 
 import msgspec
 
-from tenure.cli.top.layout import Cell, Column
+from tenure.cli.commands.top.layout import Cell, Column
 from tenure.client.operations.overview.format import age, left, rate, share, span, sparkline, whole
 from tenure.client.operations.overview.rows import Overview, QueueOverview, TaskOverview, WorkerOverview
 from tenure.query import HeldLease
@@ -32,7 +32,7 @@ class Grid(msgspec.Struct, Generic[R], frozen=True, kw_only=True):
     #: What one row is.
     noun: str
     columns: tuple[Column[R], ...]
-    #: What tells a row from the others.
+    #: The key of a row.
     identity: Callable[[R], str]
     #: What the filter looks through.
     words: Callable[[R], Sequence[str]]
@@ -51,7 +51,7 @@ class Grid(msgspec.Struct, Generic[R], frozen=True, kw_only=True):
         return [row for row in rows if any(wanted in word.casefold() for word in self.words(row))]
 
     def ordered(self, rows: Sequence[R], by: str, *, ascending: bool) -> list[R]:
-        """By one column; what is unknown comes last, and equals stay in the order of their names."""
+        """Order the rows by one column; unknown values come last, and equals stay in the order of their names."""
         key = next(column.key for column in self.columns if column.name == by)
         assert key is not None  # noqa: S101 - only orders are asked for
         named = sorted(rows, key=self.identity)
@@ -66,7 +66,7 @@ def begins_ascending(column: str) -> bool:
 
 
 def queue_table() -> Grid[QueueOverview]:
-    """One row a queue."""
+    """Make a table with one row a queue."""
     return Grid(
         name="queues", noun="queue", order="waiting", empty="No queue holds a message.",
         identity=lambda row: row.queue, words=lambda row: (row.queue,),
@@ -82,7 +82,7 @@ def queue_table() -> Grid[QueueOverview]:
 
 
 def task_table() -> Grid[TaskOverview]:
-    """One row a task and queue."""
+    """Make a table with one row a task and queue."""
     return Grid(
         name="tasks", noun="task", order="out/s", empty="No task ran in the last minutes.",
         identity=lambda row: f"{row.task} {row.queue}", words=lambda row: (row.task, row.queue),
@@ -98,7 +98,7 @@ def task_table() -> Grid[TaskOverview]:
 
 
 def lease_table(now: float) -> Grid[HeldLease]:
-    """One row a lease, counted down to its end by the store's clock."""
+    """Make a table with one row a lease, counted down to its end by the store's clock."""
 
     def rest(row: HeldLease) -> float:
         return row.deadline - now
@@ -132,7 +132,7 @@ def lease_table(now: float) -> Grid[HeldLease]:
 
 
 def worker_table(now: float) -> Grid[WorkerOverview]:
-    """One row a worker, or another holder of leases."""
+    """Make a table with one row a worker, or another holder of leases."""
 
     def since(row: WorkerOverview) -> float | None:
         return None if row.started_at is None else now - row.started_at
@@ -177,7 +177,7 @@ def holder(owner: str) -> str:
 
 
 def _flow_columns() -> tuple[Column[Any], ...]:
-    """What queues and tasks have in common."""
+    """Make the columns that queues and tasks share."""
     return (
         Column(name="in/s", least=6, rank=2, key=lambda row: row.flow.in_per_second,
                cell=lambda row: _faint(rate(row.flow.in_per_second))),
@@ -200,13 +200,18 @@ def _flow_columns() -> tuple[Column[Any], ...]:
 
 def _trend() -> Column[Any]:
     return Column(
-        name="5 min", least=8, most=_TREND, rank=8, right=False, is_course=True,
+        name="5 min",
+        least=8,
+        most=_TREND,
+        rank=8,
+        right=False,
+        is_course=True,
         cell=lambda row: Cell(sparkline(row.flow.history, _TREND).lstrip(), FAINT),
-    )  # fmt: skip
+    )
 
 
 def _faint(text: str) -> Cell:
-    """What is none or unknown steps back."""
+    """Zero and unknown are drawn faintly."""
     return Cell(text, FAINT if text in ("0", "–", "0 s") else "")
 
 
@@ -215,7 +220,9 @@ def _count(number: int | None, *, estimated: bool = False) -> Cell:
 
 
 def _queue(row: QueueOverview) -> Cell:
-    return Cell(f"{row.queue} (paused)", SOON) if row.paused is not None else Cell(row.queue)
+    if row.paused is not None:
+        return Cell(f"{row.queue} (paused)", SOON)
+    return Cell(f"{row.queue} (waits for its limit)") if row.limit is not None else Cell(row.queue)
 
 
 def _dead(row: QueueOverview) -> Cell:
@@ -228,7 +235,7 @@ def _drains(row: QueueOverview | TaskOverview) -> Cell:
 
 
 def _drain_order(row: QueueOverview | TaskOverview) -> float | None:
-    """What grows comes after all that drains."""
+    """Sort key: what grows comes after all that drains."""
     return math.inf if row.grows else row.drains_in_seconds
 
 
@@ -248,7 +255,7 @@ def _rest_style(row: HeldLease, rest: float) -> str:
 
 
 def _bar(row: HeldLease, rest: float) -> Cell:
-    """How much of the lease is left. A beat fills it up again."""
+    """Draw how much of the lease is left. A beat fills it up again."""
     part = max(0.0, min(1.0, rest / row.seconds)) if row.seconds > 0 else 0.0
     full = math.ceil(part * _BAR)
     return Cell("━" * full + "─" * (_BAR - full), _rest_style(row, rest) or FAINT)

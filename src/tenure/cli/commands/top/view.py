@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from tenure.cli.top.tables import begins_ascending, holder, tables
+from tenure.cli.commands.top.tables import begins_ascending, holder, tables
 from tenure.client.operations.overview.rows import Overview
 
 #: In the order in which tab goes through them; `all` shows the first rows of each.
@@ -21,13 +21,13 @@ _STEPS = {"up": -1, "k": -1, "down": 1, "j": 1, "page-up": -_PAGE, "page-down": 
 
 
 class Order(msgspec.Struct, frozen=True):
-    """By which column, and in which direction."""
+    """The column and the direction by which a table is sorted."""
 
     by: str
     ascending: bool
 
 
-class View(msgspec.Struct, frozen=True, kw_only=True):
+class TopView(msgspec.Struct, frozen=True, kw_only=True):
     """What is looked at."""
 
     tab: str = "all"
@@ -51,7 +51,7 @@ class View(msgspec.Struct, frozen=True, kw_only=True):
         return self.orders.get(name) or Order(own, begins_ascending(own))
 
 
-def shown_rows(view: View, overview: Overview, now: float) -> list[tuple[str, list[Any]]]:
+def shown_rows(view: TopView, overview: Overview, now: float) -> list[tuple[str, list[Any]]]:
     """The tables of this tab, each with all its rows that pass the filter, in order."""
     names = SECTIONS if view.tab == "all" else (view.tab,)
     known = tables(overview, now)
@@ -63,7 +63,7 @@ def shown_rows(view: View, overview: Overview, now: float) -> list[tuple[str, li
     return found
 
 
-def press(view: View, key: str, overview: Overview, now: float) -> View:
+def press(view: TopView, key: str, overview: Overview, now: float) -> TopView:
     """The view after a key."""
     if view.is_typing or view.is_help or view.opened:
         return _aside(view, key)
@@ -76,7 +76,7 @@ def press(view: View, key: str, overview: Overview, now: float) -> View:
     return _entered(view, overview) if key == "enter" else _switched(view, key)
 
 
-def _aside(view: View, key: str) -> View:
+def _aside(view: TopView, key: str) -> TopView:
     """While something else than tables has the keys."""
     if view.is_typing:
         return _typed(view, key)
@@ -85,7 +85,7 @@ def _aside(view: View, key: str) -> View:
     return _in_message(view, key)
 
 
-def _switched(view: View, key: str) -> View:
+def _switched(view: TopView, key: str) -> TopView:
     match key:
         case "q":
             return msgspec.structs.replace(view, is_over=True)
@@ -100,7 +100,7 @@ def _switched(view: View, key: str) -> View:
     return view
 
 
-def _typed(view: View, key: str) -> View:
+def _typed(view: TopView, key: str) -> TopView:
     match key:
         case "enter":
             return msgspec.structs.replace(view, is_typing=False)
@@ -111,7 +111,7 @@ def _typed(view: View, key: str) -> View:
     return msgspec.structs.replace(view, filter=view.filter + key) if len(key) == 1 and key.isprintable() else view
 
 
-def _in_message(view: View, key: str) -> View:
+def _in_message(view: TopView, key: str) -> TopView:
     if key in ("q", "escape", "enter", "left", "backspace"):
         return msgspec.structs.replace(view, opened="", scroll=0)
     if key == "home":
@@ -120,7 +120,7 @@ def _in_message(view: View, key: str) -> View:
     return msgspec.structs.replace(view, scroll=max(0, view.scroll + step)) if key != "end" else view
 
 
-def _turned(view: View, key: str) -> View:
+def _turned(view: TopView, key: str) -> TopView:
     if key.isdigit():
         tab = TABS[int(key) - 1]
     else:
@@ -129,7 +129,7 @@ def _turned(view: View, key: str) -> View:
     return msgspec.structs.replace(view, tab=tab, section=section, row=view.row if section == view.section else "")
 
 
-def _ordered(view: View, key: str, overview: Overview, now: float) -> View:
+def _ordered(view: TopView, key: str, overview: Overview, now: float) -> TopView:
     """Order by the column beside, or the other way round; on the first tab it is the table with the bar."""
     table = tables(overview, now)[view.section][0]
     order = view.order_of(view.section, table.order)
@@ -142,7 +142,7 @@ def _ordered(view: View, key: str, overview: Overview, now: float) -> View:
     return msgspec.structs.replace(view, orders={**view.orders, view.section: new})
 
 
-def _moved(view: View, key: str, overview: Overview, now: float) -> View:
+def _moved(view: TopView, key: str, overview: Overview, now: float) -> TopView:
     known = tables(overview, now)
     places = [(name, known[name][0].identity(row)) for name, rows in shown_rows(view, overview, now) for row in rows]
     if not places:
@@ -159,7 +159,7 @@ def _step(key: str, at: int | None, number: int) -> int:
     return number - 1 if key == "end" else max(0, min(number - 1, at + _STEPS[key]))
 
 
-def _entered(view: View, overview: Overview) -> View:
+def _entered(view: TopView, overview: Overview) -> TopView:
     """Open the message of a lease; of anything else, show the leases that belong to it."""
     if not view.row:
         return view
@@ -174,12 +174,12 @@ def _entered(view: View, overview: Overview) -> View:
     return _leases_of(view, task)
 
 
-def _leases_of(view: View, text: str) -> View:
+def _leases_of(view: TopView, text: str) -> TopView:
     return msgspec.structs.replace(view, tab="leases", section="leases", row="", filter=text)
 
 
 def shares(wanted: Sequence[int], free: int) -> list[int]:
-    """How many lines each table gets: each what it needs where that fits, else as much as the others."""
+    """Return how many lines each table gets: all that it needs if that fits, else as much as the others."""
     given = [0] * len(wanted)
     while free > 0 and any(have < want for have, want in zip(given, wanted, strict=True)):
         for at, want in enumerate(wanted):

@@ -1,4 +1,4 @@
-"""`tenure worker --reload`, for development: the worker is started anew when a Python file changes.
+"""`tenure worker --reload`, for development: the worker is started again when a Python file changes.
 
 A parent watches the `*.py` files of the current folder and of the folders in it, and runs the worker as a child
 process. After a change it stops the child as SIGTERM does, within its grace, and starts the next one. A worker that
@@ -26,7 +26,7 @@ Snapshot = dict[str, tuple[int, int]]
 
 
 def reload(words: Sequence[str], folder: Path) -> int:
-    """Run `tenure` with these words, anew after each change in `folder`, until told to stop; the exit code."""
+    """Run `tenure` with these arguments, again after each change in `folder`, until stopped; returns the exit code."""
     return asyncio.run(_Reloader(words, folder).run())
 
 
@@ -60,7 +60,7 @@ def difference(before: Snapshot, after: Snapshot) -> list[str]:
 
 
 class _Reloader:
-    """The parent."""
+    """The parent process of a reload."""
 
     def __init__(self, words: Sequence[str], folder: Path) -> None:
         self._words = words
@@ -72,7 +72,7 @@ class _Reloader:
         loop = asyncio.get_running_loop()
         for number in (signal.SIGTERM, signal.SIGINT):
             loop.add_signal_handler(number, self._on_signal, number)
-        logger.info("for development: the worker starts anew when a Python file in %s changes", self._folder)
+        logger.info("for development: the worker restarts when a Python file in %s changes", self._folder)
         while True:
             # Before the start: what is saved while the worker imports it is a change.
             before = snapshot(self._folder)
@@ -95,7 +95,7 @@ class _Reloader:
                 return max(code, 0)
 
     async def _changed(self, before: Snapshot) -> None:
-        """Return when files have changed, and do not change any more."""
+        """Return when files have changed, and the change is complete."""
         last = before
         while True:
             await asyncio.sleep(_LOOK_SECONDS)
@@ -105,7 +105,7 @@ class _Reloader:
             last = now
         changes = [Path(file).relative_to(self._folder) for file in difference(before, last)]
         more = f" and {len(changes) - 1} more" if len(changes) > 1 else ""
-        logger.info("%s%s changed: the worker starts anew", changes[0], more)
+        logger.info("%s%s changed: restarting the worker", changes[0], more)
 
     def _on_signal(self, number: signal.Signals) -> None:
         self._stop.set()

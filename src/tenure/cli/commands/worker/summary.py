@@ -1,4 +1,4 @@
-"""A tally: what a worker did, for the last line that it says. Used by `worker.py`."""
+"""The summary of a worker: what it did, for its last log line. Used by `worker.py`."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -16,25 +16,25 @@ _WORDS = {
     EventKind.LEASE_LOST: "lost",
     EventKind.LATE_SETTLE: "settled too late",
 }
-#: The code in the event of a run that a user's cancel ended, which is no trouble; and the word for it.
+#: The code in the event of a run that a user's cancel ended, which is not an error; and its name in the summary.
 _CANCELLED = "cancelled"
 _STOPPED = (EventKind.LEASE_LOST, EventKind.LATE_SETTLE)
-#: The kinds whose reason is worth a word: what is retried has been told of line by line.
+#: The kinds whose reasons are shown: each retry was logged in a line of its own.
 _WITH_REASON = (EventKind.GIVEN_BACK,)
 
 
-class Tally:
+class Summary:
     """A sink that counts how messages ended."""
 
     def __init__(self) -> None:
-        """Nothing was done yet."""
+        """Start with zero counts."""
         self._counts: dict[EventKind, Counter[str]] = {}
         self._cancelled = 0
         #: As of the last `since_last`.
         self._told: Counter[str] = Counter()
 
     def publish(self, events: Sequence[Event]) -> None:
-        """Count."""
+        """Count the events."""
         for event in events:
             code = str(event.data.get("code") or "")
             if event.kind in _STOPPED and code == _CANCELLED:
@@ -43,7 +43,7 @@ class Tally:
                 self._counts.setdefault(event.kind, Counter())[code] += 1
 
     def since_last(self) -> str:
-        """What was done since the last call, in a line; empty: nothing."""
+        """Sum up in a line what was done since the last call; empty: nothing."""
         totals = Counter({_WORDS[kind]: counts.total() for kind, counts in self._counts.items()})
         totals[_CANCELLED] = self._cancelled
         new, self._told = totals - self._told, totals
@@ -51,18 +51,18 @@ class Tally:
 
     @property
     def given_back(self) -> dict[str, int]:
-        """How many were given back, by the code of the reason."""
+        """The number of messages that were given back, by the code of the reason."""
         return dict(self._counts.get(EventKind.GIVEN_BACK, {}))
 
     def __str__(self) -> str:
-        """What was done, in a line."""
+        """Sum up in a line what was done."""
         told = [
             f"{counts.total():,} {word}{_reasons(counts) if kind in _WITH_REASON else ''}"
             for kind, word in _WORDS.items()
             if (counts := self._counts.get(kind))
         ]
         told += [f"{self._cancelled:,} {_CANCELLED}"] if self._cancelled else []
-        return ", ".join(told) or "nothing, there was nothing to do"
+        return ", ".join(told) or "nothing"
 
 
 def _reasons(counts: Counter[str]) -> str:

@@ -1,8 +1,8 @@
 """`tenure worker --until-empty`: when there is nothing left to do.
 
-Left is what is ready, what runs here or anywhere, and what was tried and comes again: a retry, or a message that was
-given back for a moment. Not left: what its sender delayed and nobody has tried yet, what lies in a paused queue, and
-messages of tasks that the app does not have, which wait for another worker.
+A queue is empty when nothing is ready, nothing runs on any worker, and no tried message comes again (a retry, or a
+message that was returned for a moment). Not counted: messages that their sender delayed and that were not tried yet,
+messages in a paused queue, and messages of tasks that the app does not have, which wait for another worker.
 
 Used by `worker.py`.
 """
@@ -14,12 +14,13 @@ from typing import TYPE_CHECKING
 
 from tenure.app import Tenure
 from tenure.broker import Depth
-from tenure.cli.look import Seen, look
+from tenure.cli.look import WaitingMessage, look
 from tenure.client.operations.naming import paused
 from tenure.errors import BrokerUnavailable, NotBrowsable
 from tenure.message import MessageState
 from tenure.rules.queue_pattern import has_pattern, matches
-from tenure.runtime.strangers import UNKNOWN_TASK
+from tenure.rules.reserved_queue import reserved_of
+from tenure.runtime.ownership.owned import UNKNOWN_TASK
 
 if TYPE_CHECKING:
     from tenure.runtime.worker import Worker
@@ -30,12 +31,12 @@ _LOOK_SECONDS = 0.25
 
 
 async def until_empty(app: Tenure, worker: "Worker") -> None:
-    """Wait until nothing is left, and ask the worker to stop then; or until somebody else asked."""
+    """Wait until nothing is left, then ask the worker to stop; or until it stops for another reason."""
     asked = asyncio.ensure_future(worker.asked_to_stop())
     try:
         while not asked.done():
             if await _is_empty_now(app, worker.owner.queues):
-                logger.info("%s: nothing is left to do; stopping", worker.owner_id)
+                logger.info("%s: queues are empty; stopping", worker.owner_id)
                 worker.ask_to_stop()
             await asyncio.wait({asked}, timeout=_LOOK_SECONDS)
     finally:
@@ -55,7 +56,9 @@ async def is_empty(app: Tenure, queues: Sequence[str]) -> bool:
     delayed = []
     for depth in await _depths(app, queues):
         if depth.ready is None or depth.leased is None:
-            raise NotBrowsable("this broker cannot say what is left in its queues, so nobody can wait for their end")
+            raise NotBrowsable(
+                "this broker cannot say what is left in its queues, so --until-empty cannot see when they are empty"
+            )
         if depth.leased or (depth.ready and depth.queue not in stopped):
             return False
         if depth.delayed != 0 and depth.queue not in stopped:
@@ -64,8 +67,8 @@ async def is_empty(app: Tenure, queues: Sequence[str]) -> bool:
         return True
     traits = app.broker.traits
     if MessageState.DELAYED not in (traits.browsable | traits.scannable) - traits.opaque_states:
-        return False  # whether they were tried cannot be told: all are waited for
-    # Told from those that their sender delayed by being lent before.
+        return False  # it is not known whether they were tried: wait for all of them
+    # They differ from those that their sender delayed: they were leased before.
     async for one in look(app.broker, delayed, [MessageState.DELAYED], scan=True):
         if one.browsed.counters.deliveries and _is_ours(app, one):
             return False
@@ -75,10 +78,11 @@ async def is_empty(app: Tenure, queues: Sequence[str]) -> bool:
 async def _depths(app: Tenure, queues: Sequence[str]) -> list[Depth]:
     if not has_pattern(queues):
         return await app.broker.depth(queues)
-    return [depth for depth in await app.broker.depth() if matches(depth.queue, queues)]
+    excluded = reserved_of(queues)
+    return [depth for depth in await app.broker.depth() if matches(depth.queue, queues, excluded)]
 
 
-def _is_ours(app: Tenure, one: Seen) -> bool:
+def _is_ours(app: Tenure, one: WaitingMessage) -> bool:
     """Whether the app can run a message that was tried before.
 
     What Tenure did not send names no task: it is the app's if the app routes what is foreign in its queue, and did not

@@ -1,4 +1,4 @@
-"""What the tallies say of the last minutes, as flows of queues and tasks. Pure.
+"""The flows of queues and tasks in the last minutes, from the tallies. Pure.
 
 The figures are made by `client/tallies.py`; here they are only put where the tables want them.
 """
@@ -10,19 +10,19 @@ import msgspec
 
 from tenure.client.figures import Figures
 from tenure.client.operations.overview.rows import Flow
-from tenure.client.tallies import View
+from tenure.client.tallies import TallyView
 from tenure.tally import TEN_SECONDS
 from tenure.timing.tallied import OUT
 
-#: A course of five minutes, in so many steps.
+#: A course of five minutes, in this many steps.
 HISTORY_SECONDS = 300
 STEPS = HISTORY_SECONDS // TEN_SECONDS
-#: A window is so many times as long as processes take to store what they counted, and at least a minute.
+#: A window is this many times as long as processes take to store what they counted, and at least a minute.
 _STORED_TIMES, _LEAST_SECONDS = 4, 60.0
 
 
 class Flows(msgspec.Struct, frozen=True):
-    """What went through, by queue, by queue and task, and in all."""
+    """Flows by queue, by queue and task, and in total."""
 
     window_seconds: float
     total: Flow
@@ -35,7 +35,7 @@ def window_seconds(store_seconds: float) -> float:
     return max(_LEAST_SECONDS, _STORED_TIMES * store_seconds)
 
 
-def flows_of(view: View, sees: Callable[[str], bool]) -> Flows:
+def flows_of(view: TallyView, sees: Callable[[str], bool]) -> Flows:
     """The flows of the queues that are looked at."""
     window = window_seconds(view.store_seconds)
     by_queue, by_task, total = _courses(view, sees)
@@ -68,7 +68,7 @@ def _flow(figures: Figures, course: list[float] | None) -> Flow:
 
 
 def _courses(
-    view: View, sees: Callable[[str], bool]
+    view: TallyView, sees: Callable[[str], bool]
 ) -> tuple[dict[str, list[float]], dict[tuple[str, str], list[float]], list[float]]:
     """Messages a second that ended, in steps of ten seconds, in one pass: of a thousand queues too."""
     queues: dict[str, list[float]] = {}

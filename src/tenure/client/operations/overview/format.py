@@ -9,7 +9,7 @@ _UNITS = ((1, "s", 120), (60, "min", 7_200), (3_600, "h", 172_800), (86_400, "d"
 
 
 def whole(number: float | None, *, estimated: bool = False) -> str:
-    """How many: `0`, `1,204`, `99,999`, `120 k`, `1.2 M`."""
+    """Format a count: `0`, `1,204`, `99,999`, `120 k`, `1.2 M`."""
     if number is None:
         return "–"
     mark = "~" if estimated else ""
@@ -44,7 +44,7 @@ def span(seconds: float | None) -> str:
 
 
 def age(seconds: float | None) -> str:
-    """How long something waits or runs: as `span`, but in whole seconds."""
+    """Format a waiting or running time: as `span`, but in whole seconds."""
     if seconds is None:
         return "–"
     if math.isinf(seconds):

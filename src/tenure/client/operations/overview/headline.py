@@ -1,14 +1,14 @@
 """The headline: one sentence that answers "is work flowing, what is stuck, since when". Pure.
 
-What is wrong comes before what is well, the worst first; of several things the first is told, and how many more there
-are, as in (+2). The same sentence is in the snapshot for programs.
+Problems come first, the worst before the others. Of several alike the first is named, with the number of the others,
+as in (+2). The same sentence is in the snapshot for programs.
 """
 
 from collections.abc import Iterator
 
 from tenure.client.operations.overview.format import age, rate, share, whole
 from tenure.client.operations.overview.rows import Headline, Mood, Overview, QueueOverview
-from tenure.plural import plural
+from tenure.text.plural import plural
 
 #: A sweep may come this much later than it is due: a busy machine is no trouble.
 _LATE_SWEEP_SECONDS = 15.0
@@ -23,7 +23,7 @@ _FEW_RUNS = 5
 
 
 def headline(overview: Overview) -> Headline:
-    """What is most worth knowing."""
+    """Return the fact that is most worth knowing."""
     found = sorted(_troubles(overview), key=lambda one: one.mood is not Mood.BAD)
     if not found:
         return Headline(Mood.WELL, _well(overview))
@@ -81,7 +81,7 @@ def _gone(overview: Overview) -> Iterator[Headline]:
                 Mood.SOON, f"Worker {one.name} is gone ({one.gone}) and held {held}; {_next_sweep(overview)}"
             )
         elif one.has_presence and not one.gone and (one.silent_seconds or 0.0) > _SILENT_SECONDS:
-            yield Headline(Mood.SOON, f"Worker {one.name} was not heard for {age(one.silent_seconds)}")
+            yield Headline(Mood.SOON, f"Worker {one.name} was silent for {age(one.silent_seconds)}")
 
 
 def _failing(overview: Overview) -> Iterator[Headline]:
@@ -143,7 +143,7 @@ def _well(overview: Overview) -> str:
 
 def _next_sweep(overview: Overview) -> str:
     if overview.next_sweep_at is None:
-        return "nobody sweeps here"
+        return "no sweep runs here"
     seconds = overview.next_sweep_at - overview.now
     return f"next sweep in {age(seconds + 0.5)}" if seconds > 0 else "the sweep is due now"
 

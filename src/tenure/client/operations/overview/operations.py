@@ -9,7 +9,7 @@ from tenure.client.operations.naming import wanted_queues
 from tenure.client.operations.operations import Operations
 from tenure.client.operations.overview.reading import OverviewReader
 from tenure.client.operations.overview.rows import Flow, Overview, TaskOverview
-from tenure.task import Task
+from tenure.tasks.task import Task
 
 #: No queue has such a name.
 _NO_QUEUE = "-/-"
@@ -48,7 +48,7 @@ class TaskList(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class OverviewOperations(Operations):
-    """Everything of one moment."""
+    """Operations on the overview."""
 
     async def overview(self, queues: Sequence[str] = ()) -> Overview:
         """Return queues and tasks with their rates, leases, workers and sweeps, and one sentence on how it goes.
@@ -57,7 +57,7 @@ class OverviewOperations(Operations):
         """
         access = await self._opened()
         wanted = await wanted_queues(access, queues) if queues else None
-        if wanted == ():  # none of these is there for them: the time and the sweeps are still told
+        if wanted == ():  # they see none of these: the time and the sweeps are still shown
             wanted = (_NO_QUEUE,)
         return await OverviewReader(access, wanted).read()
 
@@ -67,8 +67,10 @@ class OverviewOperations(Operations):
         access = self._access
         rows = {(one.task, one.queue): one for one in overview.tasks}
         own = {(one.name, one.queue): one for one in access.tasks.values() if access.sees(one.queue)}
-        tasks = [_status(name, queue, rows.get((name, queue)), own.get((name, queue)), has_code=bool(access.tasks))
-                 for name, queue in sorted({*rows, *own})]  # fmt: skip
+        tasks = [
+            _status(name, queue, rows.get((name, queue)), own.get((name, queue)), has_code=bool(access.tasks))
+            for name, queue in sorted({*rows, *own})
+        ]
         return TaskList(tasks=tuple(tasks), window_seconds=overview.window_seconds)
 
 
@@ -76,17 +78,24 @@ def _status(
     name: str, queue: str, row: TaskOverview | None, task: Task[..., Any] | None, *, has_code: bool
 ) -> TaskStatus:
     return TaskStatus(
-        task=name, queue=queue, in_app=task is not None if has_code else None,
+        task=name,
+        queue=queue,
+        in_app=task is not None if has_code else None,
         policy=None if task is None else _policy(task),
-        running=0 if row is None else row.running, waiting=None if row is None else row.waiting,
+        running=0 if row is None else row.running,
+        waiting=None if row is None else row.waiting,
         flow=Flow() if row is None else row.flow,
-    )  # fmt: skip
+    )
 
 
 def _policy(task: Task[..., Any]) -> TaskPolicy:
     policy = task.policy
     return TaskPolicy(
-        max_attempts=policy.retry.max_attempts, lease_seconds=policy.lease.seconds, heartbeat=policy.lease.heartbeat,
-        max_hold_seconds=policy.lease.max_hold_seconds, concurrency=policy.concurrency, runs_in=str(task.runs_in),
+        max_attempts=policy.retry.max_attempts,
+        lease_seconds=policy.lease.seconds,
+        heartbeat=policy.lease.heartbeat,
+        max_hold_seconds=policy.lease.max_hold_seconds,
+        concurrency=policy.concurrency,
+        runs_in=str(task.runs_in),
         parameters=task.signature.names,
-    )  # fmt: skip
+    )

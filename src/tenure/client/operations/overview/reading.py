@@ -1,4 +1,4 @@
-"""From a store to an overview. Looking changes nothing.
+"""Read an overview from a store, without changing it.
 
 Depths, leases, workers and pauses are asked each time; the tallies only as often as workers store them. On a store in
 the cloud each look is a few requests, so `BrokerTraits.snapshot_seconds` says how often to look.
@@ -23,12 +23,14 @@ from tenure.client.operations.overview.rows import (
     total_of,
 )
 from tenure.client.operations.presence import judged
+from tenure.client.operations.queue_limit import QueueLimit, limits_in_force, waits_for_limit
 from tenure.client.operations.redaction import without_note
 from tenure.client.tallies import OTHER
 from tenure.notice import Pause
 from tenure.query import HeldLease, Leases
 from tenure.rules.presence import Judgement
 from tenure.rules.queue_pattern import has_pattern, matches
+from tenure.rules.reserved_queue import is_reserved
 
 _UNKNOWN = Flow()
 #: Nothing was counted.
@@ -36,7 +38,7 @@ _STILL = Flow(in_per_second=None, out_per_second=0.0, history=(0.0,) * STEPS)
 
 
 class OverviewReader:
-    """Looks at one store for somebody, again and again."""
+    """Reads one store for one identity, again and again."""
 
     def __init__(self, access: Access, queues: Sequence[str] | None = None) -> None:
         """`queues`: only these, names and patterns as the broker has them; None: all that are there for them."""
@@ -52,12 +54,16 @@ class OverviewReader:
         access = self._access
         leases = await access.broker.leases(self._queues)
         found = await judged(access)
-        pauses = {pause.queue: pause for pause in (await access.state.board.read()).paused if self.sees(pause.queue)}
+        notices = await access.state.board.read()
+        pauses = {pause.queue: pause for pause in notices.paused if self.sees(pause.queue)}
+        limits = limits_in_force(access, notices.posts)
         flows = await access.flows.read((access.selection, self._queues), self.sees)
         depths = await self._depths([*pauses, *flows.queues])
         held = [one for one in leases.leases if self.sees(one.queue)]
         workers = self._workers(found, held, leases)
-        rows = tuple(_queue_row(depth, pauses.get(depth.queue), workers, flows) for depth in depths)
+        rows = tuple(
+            _queue_row(depth, pauses.get(depth.queue), limits.get(depth.queue), workers, flows) for depth in depths
+        )
         overview = Overview(
             now=leases.now,
             window_seconds=flows.window_seconds,
@@ -73,15 +79,19 @@ class OverviewReader:
         return msgspec.structs.replace(overview, headline=headline(overview))
 
     async def _depths(self, others: Sequence[str]) -> list[Depth]:
-        """Of the queues with something in them, and of those that are paused or had something lately."""
+        """Read the depths of queues that hold messages, are paused, or were active lately."""
         access = self._access
         named = None if self._queues is None or has_pattern(self._queues) else list(self._queues)
-        depths = {depth.queue: depth for depth in await access.broker.depth(named) if self.sees(depth.queue)}
+        depths = {depth.queue: depth for depth in await access.broker.depth(named) if self._counts(depth.queue)}
         known = {*others, *(task.queue for task in access.tasks.values())}
         empty = sorted(queue for queue in known if queue not in depths and self.sees(queue) and "*" not in queue)
         for depth in await access.broker.depth(empty) if empty else ():
             depths[depth.queue] = depth
         return [depths[name] for name in sorted(depths)]
+
+    def _counts(self, queue: str) -> bool:
+        """Whether a queue is listed and counted: deliveries of webhooks are no work of users."""
+        return self.sees(queue) and not is_reserved(queue)
 
     def _workers(self, found: Judgement, held: Sequence[HeldLease], leases: Leases) -> list[WorkerOverview]:
         holds = Counter(one.owner for one in held)
@@ -116,20 +126,29 @@ class OverviewReader:
         return any(matches(one, [queue]) for one in self._queues)
 
 
-def _queue_row(depth: Depth, pause: Pause | None, workers: Sequence[WorkerOverview], flows: Flows) -> QueueOverview:
+def _queue_row(
+    depth: Depth, pause: Pause | None, limit: QueueLimit | None, workers: Sequence[WorkerOverview], flows: Flows
+) -> QueueOverview:
     flow = flows.queues.get(depth.queue) or _uncounted(flows)
+    holds_back = waits_for_limit(limit, ready=depth.ready, running=depth.leased)
     drains, grows = drains_in(depth.ready, flow)
     return QueueOverview(
-        queue=depth.queue, waiting=depth.ready, delayed=depth.delayed, running=depth.leased, dead=depth.dead,
-        estimated=depth.estimated, oldest_seconds=depth.oldest_age_seconds if depth.ready else None,
-        drains_in_seconds=drains, grows=grows,
+        queue=depth.queue,
+        waiting=depth.ready,
+        delayed=depth.delayed,
+        running=depth.leased,
+        dead=depth.dead,
+        estimated=depth.estimated,
+        oldest_seconds=depth.oldest_age_seconds if depth.ready else None,
+        drains_in_seconds=drains,
+        grows=grows,
         workers=sum(matches(depth.queue, one.queues) for one in workers if is_alive(one)),
-        paused=pause, flow=flow,
+        paused=pause, limit=limit if holds_back else None, flow=flow,
     )  # fmt: skip
 
 
 def _uncounted(flows: Flows) -> Flow:
-    """Of what no process counted anything: nothing happened, unless there are more names than are told apart."""
+    """Return the flow of a name without counts: zeros, unless there are more names than are counted apart."""
     return _UNKNOWN if OTHER in flows.queues else _STILL
 
 
@@ -161,12 +180,18 @@ def _task_rows(
         if depth is not None:
             flow = _with_rate_in(flow, flows.queues.get(queue, _UNKNOWN).in_per_second)
         drains, grows = (None, None) if depth is None else drains_in(depth.ready, flow)
-        rows.append(TaskOverview(
-            queue=queue, task=task, running=None if is_cut else running[queue, task],
-            waiting=None if depth is None else depth.ready,
-            oldest_seconds=depth.oldest_age_seconds if depth is not None and depth.ready else None,
-            drains_in_seconds=drains, grows=grows, flow=flow,
-        ))  # fmt: skip
+        rows.append(
+            TaskOverview(
+                queue=queue,
+                task=task,
+                running=None if is_cut else running[queue, task],
+                waiting=None if depth is None else depth.ready,
+                oldest_seconds=depth.oldest_age_seconds if depth is not None and depth.ready else None,
+                drains_in_seconds=drains,
+                grows=grows,
+                flow=flow,
+            )
+        )
     return rows
 
 

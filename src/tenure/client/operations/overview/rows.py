@@ -1,6 +1,6 @@
 """An overview: everything that goes on at a store, of one moment. None is "cannot be known", 0 is "none".
 
-Made by `reading.py`; drawn by `cli/top/screen.py`, and the JSON of `tenure top --json` and of the server.
+Made by `reading.py`; drawn by `cli/commands/top/screen.py`, and the JSON of `tenure top --json` and of the server.
 """
 
 from collections.abc import Sequence
@@ -8,6 +8,7 @@ from enum import StrEnum
 
 import msgspec
 
+from tenure.client.operations.queue_limit import QueueLimit
 from tenure.notice import Pause
 from tenure.query import HeldLease
 
@@ -50,6 +51,8 @@ class QueueOverview(msgspec.Struct, frozen=True, kw_only=True):
     #: Workers that serve it.
     workers: int = 0
     paused: Pause | None = None
+    #: The limit that messages of it wait for. None: none waits for one.
+    limit: QueueLimit | None = None
     flow: Flow = Flow()
 
 
@@ -123,7 +126,7 @@ class Overview(msgspec.Struct, frozen=True, kw_only=True):
     #: Unix seconds by the store's clock.
     now: float
     headline: Headline = Headline(Mood.WELL, "")
-    #: Rates and shares are of so many seconds.
+    #: Rates and shares are of this many seconds.
     window_seconds: float = 60.0
     total: Total = Total()
     queues: tuple[QueueOverview, ...] = ()
@@ -137,7 +140,7 @@ class Overview(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def total_of(queues: Sequence[QueueOverview], workers: Sequence[WorkerOverview], flow: Flow) -> Total:
-    """What the queues sum up to."""
+    """Add up the queues."""
     return Total(
         waiting=_sum([one.waiting for one in queues]),
         running=_sum([one.running for one in queues]),

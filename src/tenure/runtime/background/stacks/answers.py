@@ -1,11 +1,11 @@
-"""Answers: writes where a handler is, for those who asked by a post on the board.
+"""Answers: writes where a handler is, for posts on the board that ask.
 
-`noticing.py` says what is asked, once a second and for as long as it is asked. What this worker does not hold it leaves
-to others. An answer is a key-value that lapses by itself. At most a few are written a second, those that waited longest
-first. While nothing is asked, nothing runs. An answer that cannot be written is not tried again: the next reading of
-the board asks again.
+`board_watch.py` passes on each question, once a second and for as long as it is asked. Questions about messages that
+this worker does not hold are left to others. An answer is a key-value that lapses by itself. At most a few are
+written a second, those that waited longest first. While nothing is asked, nothing runs. An answer that cannot be
+written is not tried again: the next reading of the board asks again.
 
-Runs beside the path (`beside.py`), so it answers while a handler blocks the worker's loop.
+Runs beside the path (`background.py`), so it answers while a handler blocks the worker's loop.
 """
 
 import asyncio
@@ -15,13 +15,13 @@ from collections.abc import Callable, Iterable, Sequence
 from tenure.errors import BrokerError
 from tenure.handler_stack import ANSWER_KIND, ANSWER_SECONDS, HandlerStack, encoded, question_name
 from tenure.notice import Post
+from tenure.runtime.background.stacks.look import Look
 from tenure.runtime.delivery import Delivery
-from tenure.runtime.stacks.look import Look
 from tenure.state import KeyValues
 
 logger = logging.getLogger("tenure.stacks")
 
-#: So many answers to one reading of the board.
+#: This many answers to one reading of the board.
 MOST_ANSWERS = 4
 
 
@@ -37,9 +37,14 @@ class StackAnswers:
     """Answers for one worker."""
 
     def __init__(
-        self, key_values: KeyValues, look: Look, held: Callable[[], Iterable[Delivery]], *,
-        owner: Callable[[], str], wall: Callable[[], float],
-    ) -> None:  # fmt: skip
+        self,
+        key_values: KeyValues,
+        look: Look,
+        held: Callable[[], Iterable[Delivery]],
+        *,
+        owner: Callable[[], str],
+        wall: Callable[[], float],
+    ) -> None:
         """`held`: the messages of this worker; `wall`: the store's time."""
         self._key_values = key_values
         self._look = look
@@ -58,7 +63,7 @@ class StackAnswers:
         self._wake.set()
 
     async def run(self) -> None:
-        """Answer whatever is asked, until cancelled."""
+        """Answer questions until cancelled."""
         while True:
             await self._wake.wait()
             self._wake.clear()
@@ -75,9 +80,7 @@ class StackAnswers:
             seen = await self._look.at(delivery, owner=self._owner(), wall=self._wall())
             await write_answer(self._key_values, seen, self._wall())
         except BrokerError as error:
-            logger.warning(
-                "could not answer where the handler of %s is (%s); it may be asked again", delivery.id, error
-            )
+            logger.warning("could not report the stack of %s (%s); ask again", delivery.id, error)
         except Exception:
             # Users' own objects stand in a stack. A look is never worth a worker.
-            logger.exception("could not look where the handler of %s is", delivery.id)
+            logger.exception("could not read the stack of %s", delivery.id)

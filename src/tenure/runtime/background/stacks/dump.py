@@ -1,10 +1,11 @@
-"""A dump: the stacks of a process that cannot answer, because a call keeps its GIL or nobody can ask it.
+"""A dump: the stacks of a process that cannot answer, because a call keeps its GIL or no channel reaches it.
 
 `faulthandler` writes them from within a signal handler, without the GIL. The process is given the writing end of a pipe
 (`register`), and its parent signals it and reads the other end. What is written is what a crash would print: files,
-lines and functions. Only Linux has signals that are nobody else's; elsewhere such a process gives no frames.
+lines and functions. Only Linux has signals that no other code uses; elsewhere such a process gives no frames.
 
-The pipe is made by `spawning.py` for each child process, and by `ward.py` for each worker of a supervisor.
+The pipe is made by `processes/child_process.py` for each child process, and by `supervisor/worker_process.py` for
+each worker of a supervisor.
 """
 
 import asyncio
@@ -30,7 +31,7 @@ _FRAME = re.compile(r'^  File "(.*)", line (\d+|\?\?\?) in (.*)$')
 
 
 def register(descriptor: int) -> None:
-    """In the process itself: from now on, write all stacks there when the signal comes."""
+    """Have this process write all its stacks there when the signal comes."""
     os.set_inheritable(descriptor, False)  # noqa: FBT003 - what a handler starts must not hold it open
     if _SIGNAL is not None:
         faulthandler.register(_SIGNAL, file=descriptor, all_threads=True, chain=False)
@@ -92,7 +93,7 @@ class Dump:
 
 
 def parsed(text: str) -> dict[int, list[StackFrame]]:
-    """What `faulthandler` wrote, by thread; the outermost frame first."""
+    """Parse the output of `faulthandler`, by thread; the outermost frame first."""
     threads: dict[int, list[StackFrame]] = {}
     frames: list[StackFrame] = []
     for line in text.splitlines():

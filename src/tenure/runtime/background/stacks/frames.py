@@ -1,7 +1,7 @@
 """Frames of this process: of a thread by what it runs, of a coroutine by what it awaits. Names and lines only.
 
-Read in the worker (`look.py`) and in a child process (`line.py`). What runs may move on while it is read, so a stack is
-a picture, not a proof.
+Read in the worker (`look.py`) and in a child process (`processes/child_channel.py`). What runs may move on while it
+is read, so a stack is a picture, not a proof.
 """
 
 import asyncio
@@ -23,16 +23,16 @@ from tenure.handler_stack import (
     StackFrame,
     bounded,
 )
-from tenure.traceback_text import installed_package, is_library
+from tenure.text.traceback_text import installed_package, is_library
 
 #: No chain of calls is followed further than this.
 _DEEPEST = 2_000
-_TENURE = str(Path(__file__).parents[2])
+_TENURE = str(Path(__file__).parents[3])
 #: Where the way to a handler begins: what called these is the same for every message, and says nothing.
 _ENTRIES = {
-    (f"{_TENURE}/runtime/handling.py", "_run"),
-    (f"{_TENURE}/runtime/calling.py", "without_stop"),
-    (f"{_TENURE}/runtime/child.py", "ending"),
+    (f"{_TENURE}/runtime/path/handling.py", "_run"),
+    (f"{_TENURE}/runtime/processes/calling.py", "without_stop"),
+    (f"{_TENURE}/runtime/processes/child_main.py", "ending"),
 }
 #: Functions of asyncio that wait for other tasks, and the local name by which they know them. (Of their own frames
 #: only: of a handler's frames no variable is ever read.)
@@ -44,13 +44,13 @@ _WAITING = {
 
 
 def stack_of_thread(thread_id: int, own: str) -> FrameStack:
-    """What a thread of this process runs now. No frames: it has ended, or runs no handler."""
+    """Return the stack of a thread of this process. No frames: it has ended, or runs no handler."""
     top = sys._current_frames().get(thread_id)  # noqa: SLF001 - the documented way to see another thread
     return bounded(marked(_called(top), own))
 
 
 def stack_of_task(task: "asyncio.Task[Any]", thread_id: int, own: str) -> FrameStack:
-    """Where a task is: what it awaits, or what its loop's thread runs if that is this very task now."""
+    """Return the stack of a task: what it awaits, or its loop's thread if the task runs right now."""
     current = asyncio.current_task(task.get_loop())
     if current is task:
         return stack_of_thread(thread_id, own)
@@ -61,17 +61,17 @@ def stack_of_task(task: "asyncio.Task[Any]", thread_id: int, own: str) -> FrameS
 
 
 def own_code(function: Callable[..., Any]) -> str:
-    """What counts as the user's own beside everything that is not installed: the handler's file, or its package."""
+    """Return the user's own code, which counts as such even if installed: the handler's file, or its package."""
     code: CodeType | None = getattr(inspect.unwrap(function), "__code__", None)
     return "" if code is None else installed_package(code.co_filename) or code.co_filename
 
 
 def marked(frames: Iterable[StackFrame], own: str) -> list[StackFrame]:
-    """From the handler's entry on, each with whose code it is. `frames`: the outermost first."""
+    """Keep the frames from the handler's entry on, and mark whose code each is. `frames`: the outermost first."""
     inside = _from_entry(list(frames))
     kinds = [_kind(frame.file, own) for frame in inside]
     begins = next((place for place, kind in enumerate(kinds) if kind is FrameKind.USER), len(kinds))
-    # What lies between our entry and the handler is part of the way there, whoever wrote it.
+    # The frames between our entry and the handler are part of the way there, whichever code they are in.
     if begins < len(kinds):
         kinds[:begins] = [FrameKind.TENURE] * begins
     return [msgspec.structs.replace(frame, kind=kind) for frame, kind in zip(inside, kinds, strict=True)]

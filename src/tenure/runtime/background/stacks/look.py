@@ -1,8 +1,8 @@
 """A look at one run: how far the message is in this worker, where its handler is, and what stands still with it.
 
-Looked from the loop beside the path (`sideloop.py`), so that a handler that blocks the worker's loop can be seen doing
-so. A loop that moves is asked to look for itself: what it awaits cannot change meanwhile. A child process is asked over
-its own line; one that does not answer is made to dump its stacks (`dump.py`).
+It runs on the loop beside the path (`side_thread.py`), so that a handler that blocks the worker's loop can be seen
+doing so. A loop that moves is asked to look for itself: what it awaits cannot change meanwhile. A child process is
+asked over its own line; one that does not answer is made to dump its stacks (`dump.py`).
 """
 
 import asyncio
@@ -20,14 +20,13 @@ from tenure.handler_stack import (
     Holds,
     Place,
     RunPhase,
+    StackFrame,
     bounded,
 )
 from tenure.probe import SYSTEM_PROBE, resident_bytes
-from tenure.rules.lapse import must_run_alone
-from tenure.runtime.conversation import Conversation
+from tenure.runtime.background.stacks.frames import marked, own_code, stack_of_task, stack_of_thread
 from tenure.runtime.delivery import Delivery
-from tenure.runtime.stacks.frames import marked, own_code, stack_of_task, stack_of_thread
-from tenure.task import RunsIn
+from tenure.tasks.task import RunsIn
 
 T = TypeVar("T")
 
@@ -37,21 +36,52 @@ _CHILD_SECONDS = 0.35
 _GIL_SECONDS = 0.15
 
 
-class Runs(Protocol):
-    """What is looked at: `handling.py`."""
+class Child(Protocol):
+    """A child process."""
+
+    @property
+    def pid(self) -> int:
+        """Its process id."""
+        ...
+
+    async def dump(self) -> dict[int, list[StackFrame]]:
+        """The stacks of its threads, as seen from outside."""
+        ...
+
+
+class Channel(Protocol):
+    """The line to the child process that runs a message: `processes/job_channel.py`."""
+
+    @property
+    def child(self) -> Child:
+        """The child process."""
+        ...
+
+    @property
+    def thread(self) -> int | None:
+        """The ident of the thread in which the handler runs there. None: it has not begun."""
+        ...
+
+    async def stack(self) -> FrameStack:
+        """Ask the child for the stack of its handler."""
+        ...
+
+
+class RunningHandlers(Protocol):
+    """What is looked at: `path/handling.py`."""
 
     @property
     def running(self) -> set[Delivery]:
-        """What runs."""
+        """The deliveries that run now."""
         ...
 
-    def conversation(self, delivery: Delivery) -> Conversation | None:
-        """With the child process that runs it."""
+    def conversation(self, delivery: Delivery) -> Channel | None:
+        """Return the channel to the child process that runs it."""
         ...
 
 
 class _Seen:
-    """What a look has found so far."""
+    """The findings of one look so far."""
 
     def __init__(self) -> None:
         self.stack = FrameStack()
@@ -66,7 +96,7 @@ class Look:
     """Looks at the runs of one worker."""
 
     def __init__(
-        self, runs: Callable[[], Runs], clock: Clock, *, own_thread: bool, silent_seconds: Callable[[], float]
+        self, runs: RunningHandlers, clock: Clock, *, own_thread: bool, silent_seconds: Callable[[], float]
     ) -> None:
         """Made on the worker's loop. `own_thread`: looks come from another; `silent_seconds`: since it moved last."""
         self._runs = runs
@@ -77,7 +107,7 @@ class Look:
         self._thread = threading.get_ident()
 
     async def at(self, delivery: Delivery, *, owner: str, wall: float) -> HandlerStack:
-        """Where it is at this moment."""
+        """Look where the handler of this delivery is now."""
         phase, place, seen = self._phase(delivery), None, _Seen()
         if phase in (RunPhase.RUNNING, RunPhase.ENDING, RunPhase.STARTING):
             place = _place(delivery)
@@ -88,16 +118,24 @@ class Look:
         now, said = self._clock.monotonic(), delivery.progress
         began = delivery.started if phase in (RunPhase.RUNNING, RunPhase.ENDING) else None
         return HandlerStack(
-            id=delivery.id, queue=delivery.queue, owner=owner, taken_at=wall, phase=phase, runs_in=place,
+            id=delivery.id,
+            queue=delivery.queue,
+            owner=owner,
+            taken_at=wall,
+            phase=phase,
+            runs_in=place,
             task=None if delivery.message is None else delivery.message.task,
             pid=None if place is None else seen.pid,
             running_seconds=None if began is None else now - began,
-            stack=seen.stack, holds=seen.holds, holds_seconds=seen.holds_seconds, held_up_by=seen.held_up_by,
+            stack=seen.stack,
+            holds=seen.holds,
+            holds_seconds=seen.holds_seconds,
+            held_up_by=seen.held_up_by,
             note=seen.note,
             memory_bytes=None if place is None or seen.pid is None else resident_bytes(seen.pid),
             progress=None if said is None else said[0],
             progress_age_seconds=None if said is None else now - said[1],
-        )  # fmt: skip
+        )
 
     def _phase(self, delivery: Delivery) -> RunPhase:
         phase = RunPhase.RUNNING
@@ -107,10 +145,10 @@ class Look:
             phase = RunPhase.WAITING
         elif delivery.ending is not None:
             phase = RunPhase.ENDING
-        elif delivery.message is not None and delivery.message.ticket is not None:
+        elif delivery.whole is not None and delivery.whole.ticket is not None:
             phase = RunPhase.FETCHING
         elif _place(delivery) in (Place.PROCESS, Place.SOLO):
-            conversation = self._runs().conversation(delivery)
+            conversation = self._runs.conversation(delivery)
             if conversation is None:
                 phase = RunPhase.WAITING
             elif conversation.thread is None:
@@ -140,7 +178,7 @@ class Look:
                 self._name_who_blocks(current, seen)
 
     def _name_who_blocks(self, current: "asyncio.Task[object] | None", seen: _Seen) -> None:
-        for other in list(self._runs().running):
+        for other in list(self._runs.running):
             if other.runner is current:
                 task = "" if other.message is None else f" of {other.message.task}"
                 seen.held_up_by = other.id
@@ -149,7 +187,7 @@ class Look:
         seen.note = "something else blocks the worker's event loop, so this one does not move"
 
     async def _on_loop(self, function: Callable[[], T]) -> T:
-        """What it says on the worker's own loop. Raises `TimeoutError` where that does not move."""
+        """Call it on the worker's own loop. Raises `TimeoutError` where that loop does not move."""
         if not self._own_thread:
             return function()
         answered: concurrent.futures.Future[T] = concurrent.futures.Future()
@@ -168,12 +206,12 @@ class Look:
     # -- in a child process ------------------------------------------------------------------------
 
     async def _look_at_child(self, delivery: Delivery, seen: _Seen) -> None:
-        conversation = self._runs().conversation(delivery)
+        conversation = self._runs.conversation(delivery)
         seen.pid = None if conversation is None else conversation.child.pid
         if conversation is None or conversation.thread is None:
             return
         if SYSTEM_PROBE.look(conversation.child.pid).is_stopped:
-            seen.note = "its child process is stopped (SIGSTOP, or a debugger): nothing moves until it is continued"
+            seen.note = "its child process is stopped (SIGSTOP, or a debugger): nothing runs until it is continued"
             return
         try:
             asked = await self._on_loop(lambda: self._loop.create_task(conversation.stack()))
@@ -193,7 +231,7 @@ class Look:
                 self._loop.call_soon_threadsafe(asked.cancel)
 
     async def _look_by_line(
-        self, asked: "asyncio.Task[FrameStack]", conversation: Conversation, delivery: Delivery, seen: _Seen
+        self, asked: "asyncio.Task[FrameStack]", conversation: Channel, delivery: Delivery, seen: _Seen
     ) -> None:
         if await self._answers(asked, _CHILD_SECONDS):
             seen.stack = asked.result()
@@ -216,13 +254,13 @@ class Look:
         return asked.done()
 
 
-async def _dumped(conversation: Conversation, delivery: Delivery) -> FrameStack:
+async def _dumped(conversation: Channel, delivery: Delivery) -> FrameStack:
     threads = await conversation.child.dump()
     return bounded(marked(threads.get(conversation.thread or 0, []), _own(delivery)))
 
 
 def _place(delivery: Delivery) -> Place:
-    if must_run_alone(delivery.lease.counters):
+    if delivery.must_run_alone:
         return Place.SOLO
     match None if delivery.task is None else delivery.task.runs_in:
         case RunsIn.PROCESS:

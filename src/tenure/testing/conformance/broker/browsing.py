@@ -1,4 +1,4 @@
-"""Browsing: looking tells the truth and disturbs nothing."""
+"""Browsing: a read is correct and changes nothing."""
 
 from tenure.broker import Depth
 from tenure.message import Counters, MessageState
@@ -9,7 +9,7 @@ OPEN = (MessageState.READY, MessageState.DELAYED, MessageState.LEASED, MessageSt
 
 
 class Browsing:
-    """What `browse` and `depth` promise."""
+    """The promises of `browse` and `depth`."""
 
     async def test_messages_are_shown_in_the_order_in_which_they_came(self, harness: Harness) -> None:
         harness.need_browsable(MessageState.READY)
@@ -140,7 +140,7 @@ class Browsing:
         assert len(ids) == 4
 
     async def test_depth_tells_many_queues_apart(self, harness: Harness) -> None:
-        """Whoever counts all of them in one pass must not mix them up."""
+        """A count of all of them in one pass must not mix them up."""
         harness.need("depth_is_exact")
         expected: dict[str, tuple[int, int, int, int, bool]] = {}
         for number in range(30):

@@ -1,4 +1,4 @@
-"""Cancelling: a message is taken back from whoever would run it, or runs it, in one step, and it is recorded."""
+"""Cancelling: a waiting or running message is taken back in one step, and that is recorded."""
 
 import asyncio
 
@@ -17,7 +17,7 @@ ROUNDS = 5
 
 
 class Cancelling:
-    """What `cancel` promises."""
+    """The promises of `cancel`."""
 
     async def test_a_ready_message_is_cancelled_and_never_lent(self, harness: Harness) -> None:
         message, other = await harness.put(), await harness.put()
@@ -170,7 +170,7 @@ class Cancelling:
         assert await _cancels(harness) == 3
 
     async def test_the_last_held_messages_that_were_cancelled_are_named_on_the_board(self, harness: Harness) -> None:
-        """So that their holder asks about them, and no other worker about all that it holds."""
+        """Their holder asks about them, and no other worker asks about all that it holds."""
         await harness.put_many(KEPT_CANCELS + 3)
         owner, held = harness.stranger(), list[Lease]()
         while len(held) < KEPT_CANCELS + 3:
@@ -236,7 +236,7 @@ class Cancelling:
         harness.need("keys_at_send")
         lease = await harness.leased(harness.stranger(), key=KEY)
         await harness.broker.cancel([lease.id])
-        # It was lent before, so whoever claims now does not know yet.
+        # It was leased before the cancel, so the next claim does not know of it yet.
         token = await _claimed(harness, decode(lease.envelope), lease.owner)
         assert await harness.state.ledger.renew([token]) == [False]
         again = await harness.leased(harness.stranger(), key=KEY, body={"to": "eve"})

@@ -20,12 +20,12 @@ from tenure.owner import Owner
 from tenure.settlement import Ack, DeadLetter, GiveBack, Nack, Outcome
 from tenure.testing.harness import BROKEN, QUEUE, Harness
 
-#: A call is cut off after so many turns of the event loop, one after the other.
+#: A call is cut off after this many turns of the event loop, one after the other.
 CUTS = range(6)
 
 
 class Crashing:
-    """What is left behind when a holder stops."""
+    """Tests of messages whose holder stopped."""
 
     async def test_stopped_between_send_and_its_reply(self, harness: Harness) -> None:
         for cut in CUTS:
@@ -100,6 +100,17 @@ class Crashing:
             leases = await harness.lease_all(harness.stranger(), queues=(lease.queue,))
             assert [one.id for one in leases] == [lease.id]
             assert decode(leases[0].envelope).generation == 1
+
+    async def test_stopped_in_the_middle_of_a_promotion(self, harness: Harness) -> None:
+        for cut in CUTS:
+            message = await harness.put(queue=f"sent-{cut}", delay_seconds=3_600.0)
+            lease = await harness.leased(harness.stranger(), queue=f"failed-{cut}")
+            await harness.broker.nack([Nack(lease, 3_600.0, BROKEN)])
+            for id, queue in ((message.id, message.queue), (lease.id, lease.queue)):
+                await _cut_off(harness.broker.promote([id]), cut)
+                await harness.broker.promote([id])
+                leases = await harness.lease_all(harness.stranger(), queues=(queue,))
+                assert [one.id for one in leases] == [id]
 
     async def test_stopped_in_the_middle_of_a_cancellation(self, harness: Harness) -> None:
         for cut in CUTS:
@@ -223,7 +234,7 @@ class Crashing:
         assert [one.id for one in await harness.lease_all(harness.stranger())] == [message.id]
 
     async def _runs(self, harness: Harness, lease: Lease) -> Lease:
-        """A second owner finds the message and completes it; nobody finds it after that."""
+        """A second owner finds the message and completes it; no owner finds it after that."""
         again = await harness.lease_one(harness.stranger(), queues=(lease.queue,))
         assert again.id == lease.id
         await harness.complete(again, b'"second"')
@@ -275,7 +286,7 @@ async def _ask(harness: Harness, lease: Lease, owner: str) -> object:
 
 
 async def _cut_off(act: Coroutine[Any, Any, object], turns: int) -> None:
-    """Let `act` run for so many turns of the loop, then stop it for good."""
+    """Let `act` run for this many turns of the loop, then stop it for good."""
     task = asyncio.create_task(act)
     for _ in range(turns):
         await asyncio.sleep(0)

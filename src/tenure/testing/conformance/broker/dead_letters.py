@@ -1,4 +1,4 @@
-"""Dead letters: kept whole, with their reason and history; sent back only on purpose, and then anew."""
+"""Dead letters: kept whole, with their reason and history; sent back only on purpose, and then again."""
 
 from tenure.broker import Sent
 from tenure.envelope import decode
@@ -13,7 +13,7 @@ FINAL = Reason("rejected", "it can never succeed", "Traceback …")
 
 
 class DeadLetters:
-    """What `dead_letter`, `redrive` and `delete` promise."""
+    """The promises of `dead_letter`, `redrive` and `delete`."""
 
     async def test_a_dead_letter_is_not_lent(self, harness: Harness) -> None:
         lease = await harness.leased(harness.stranger())
@@ -61,7 +61,7 @@ class DeadLetters:
         await harness.advance(harness.lease_seconds - 1)
         await harness.advance(2.0, sweeping=False)
         assert (await harness.sweep(max_attempts=1)).dead == (lease.id,)
-        # Where only the queue has its bytes, whoever looks for work next brings them along.
+        # Where only the queue has its bytes, the next lease call brings them along.
         assert await harness.lease_all(harness.stranger()) == []
         (browsed,) = await harness.browse(QUEUE, MessageState.DEAD)
         assert (browsed.id, browsed.envelope) == (lease.id, lease.envelope)

@@ -13,7 +13,7 @@ DAY = 86_400.0
 
 
 class Delays:
-    """What a delay means, at `send`, `nack` and `give_back`."""
+    """Tests of delays at `send`, `nack` and `give_back`."""
 
     async def test_a_delayed_message_is_not_lent_early(self, harness: Harness) -> None:
         message = await harness.put(delay_seconds=20.0)
@@ -92,7 +92,7 @@ class Delays:
         message = harness.message()
         (sent,) = await harness.send(message, delay_seconds=30 * DAY)
         if sent.refusal is not None:
-            # It would outlive what the broker keeps; said at the door, nothing stored.
+            # It would outlive what the broker keeps: refused at once, nothing stored.
             assert harness.traits.max_delay_seconds is not None
             assert await harness.state.records.get(message.id) is None
             return

@@ -11,7 +11,7 @@ from tenure.testing.harness import BROKEN, QUEUE, Harness
 
 
 class Durability:
-    """What survives `close` and `open`; only for stores that outlive their connection."""
+    """Tests of data after `close` and `open`; only for stores that outlive their connection."""
 
     async def test_what_was_sent_is_still_there(self, harness: Harness) -> None:
         ready, delayed = await harness.put(), await harness.put(delay_seconds=60.0)

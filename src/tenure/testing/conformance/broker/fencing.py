@@ -11,7 +11,7 @@ LATE = Reason("too_late", "said by a holder whose time was over")
 
 
 class Fencing:
-    """What a frozen or forgotten holder can do: nothing."""
+    """Tests that a frozen or forgotten holder can change nothing."""
 
     async def test_a_stale_holder_cannot_ack(self, harness: Harness) -> None:
         for stale in await all_kinds(harness):

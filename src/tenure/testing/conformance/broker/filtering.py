@@ -13,7 +13,7 @@ FINISHED = (MessageState.COMPLETED, MessageState.CANCELLED)
 
 
 class Filtering:
-    """What the filters of `browse` promise."""
+    """The promises of the filters of `browse`."""
 
     async def test_by_task(self, harness: Harness) -> None:
         harness.need_shown(MessageState.READY)
@@ -122,8 +122,10 @@ class Filtering:
         await _one_of_each(harness)
         ids = await _one_of_each(harness, **usual)
         several: list[dict[str, Any]] = [
-            {"task": "rare"}, {"client": "shop"}, {"client": "shop", "text": "ada", "task": "rare"}
-        ]  # fmt: skip
+            {"task": "rare"},
+            {"client": "shop"},
+            {"client": "shop", "text": "ada", "task": "rare"},
+        ]
         for filters in several:
             for state, id in ids.items():
                 assert await _found(harness, state, **filters) == [id], (state, filters)

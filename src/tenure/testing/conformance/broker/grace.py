@@ -47,7 +47,7 @@ class Grace:
         assert (await _rare_sweep(harness)).returned == (lease.id,)
 
     async def test_a_shorter_touch_earns_it_too(self, harness: Harness) -> None:
-        # The grace may reach further than the touch: the deadline stays, but its holder was heard.
+        # The grace may reach further than the touch: the deadline stays, but its holder was seen.
         lease = await harness.leased(harness.stranger(), seconds=harness.lease_seconds * 3)
         assert (await _rare_sweep(harness)).grace
         (touched,) = await harness.broker.touch([_with(lease, harness.lease_seconds)])
@@ -81,7 +81,7 @@ class Grace:
         assert (await harness.record(lease.id)).counters == Counters(deliveries=1)
 
     async def test_grace_never_shortens_a_deadline(self, harness: Harness) -> None:
-        # Touched for longer than it was lent for: the deadline lies beyond a window from now.
+        # Touched for longer than it was leased for: the deadline is beyond a window from now.
         long = harness.lease_seconds * 8
         harness.need("max_hold_seconds", lambda seconds: seconds is None or seconds > long)
         lease = await harness.leased(harness.stranger())
@@ -104,6 +104,6 @@ def _with(lease: Lease, seconds: float) -> Lease:
 
 
 async def _rare_sweep(harness: Harness) -> Swept:
-    """Nobody sweeps for long; then one does."""
+    """Let hours pass without a sweep, then sweep once."""
     await harness.advance(harness.lease_seconds * _RARE, sweeping=False)
     return await harness.sweep()

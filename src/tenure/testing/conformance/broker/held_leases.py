@@ -15,7 +15,7 @@ ROUNDING = 1.0
 
 
 class HeldLeases:
-    """What `leases` promises."""
+    """The promises of `leases`."""
 
     async def test_a_lease_tells_everything_about_it(self, harness: Harness) -> None:
         owner = await harness.owner()

@@ -1,4 +1,4 @@
-"""Hints: whoever knows the queue of a message says so, and is answered the same if they are wrong."""
+"""Hints: a caller may name the queue of a message; a wrong hint changes no answer."""
 
 from tenure.message import MessageState
 from tenure.settlement import DeadLetter
@@ -9,7 +9,7 @@ HINTS = (QUEUE, "other", "nowhere", None)
 
 
 class Hints:
-    """What a queue hint promises: to change no answer."""
+    """The promises of a queue hint: to change no answer."""
 
     async def test_a_record_is_found_with_any_hint(self, harness: Harness) -> None:
         await harness.put(queue="other")
@@ -77,8 +77,11 @@ class Hints:
         third = await harness.put(queue="b-tasks", delay_seconds=60.0)
         ids = [third.id, "f" * 32, second.id, first.id]
         assert await harness.broker.cancel(ids, QUEUE) == [
-            MessageState.DELAYED, None, MessageState.DELAYED, MessageState.READY
-        ]  # fmt: skip
+            MessageState.DELAYED,
+            None,
+            MessageState.DELAYED,
+            MessageState.READY,
+        ]
 
 
 async def _dead(harness: Harness, queue: str = QUEUE) -> str:

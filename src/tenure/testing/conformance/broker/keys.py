@@ -13,7 +13,7 @@ KEY = "invoice-7"
 
 
 class Keys:
-    """What `send` promises for messages with a key, where the broker recognises keys."""
+    """The promises of `send` for messages with a key, where the broker recognises keys."""
 
     async def test_the_same_key_and_payload_again_is_the_first_message(self, harness: Harness) -> None:
         harness.need("keys_at_send")

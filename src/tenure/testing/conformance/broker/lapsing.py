@@ -1,8 +1,9 @@
-"""Lapsing: every lapse of a lease is counted and told alike on every store, up to the dead letter.
+"""Lapsing: every lapse of a lease is counted and recorded alike on every store, up to the dead letter.
 
 What must come of each is said by the one rule, `tenure.rules.lapse`; here it is asked of the store after each lapse.
 """
 
+from tenure.lease import LeaseState
 from tenure.message import Counters, MessageState, Overrides
 from tenure.owner import Owner
 from tenure.record import Ending, Record
@@ -12,7 +13,7 @@ from tenure.testing.harness import BROKEN, Harness
 
 
 class Lapsing:
-    """What a lapse counts, where the message goes, and what its history says."""
+    """Tests of a lapse: its counters, where the message goes, and its history."""
 
     async def test_every_lapse_without_presence_up_to_the_dead_letter(self, harness: Harness) -> None:
         message = await harness.put()
@@ -77,6 +78,42 @@ class Lapsing:
         counters = [(await harness.record(lease.id)).counters for lease in leases]
         assert counters == [Counters(deliveries=1, lost=1), Counters(deliveries=1, attempts=1)]
 
+    async def test_a_lease_over_http_that_was_never_touched_is_a_loss(self, harness: Harness) -> None:
+        """A proxy may have cut the reply: perhaps no client ever learned of the lease."""
+        message = await harness.put()
+        story: list[Lapse] = []
+        for number in range(1, harness.max_attempts + 2):
+            story.append(await _lapse_once(harness, harness.stranger("http:a1b2c3d4e5f6")))
+            record = await harness.record(message.id)
+            assert record.counters == Counters(deliveries=number, lost=number)
+            _check(record, story)
+
+    async def test_a_lease_over_http_that_was_touched_and_lapsed_is_an_attempt(self, harness: Harness) -> None:
+        message = await harness.put()
+        story: list[Lapse] = []
+        for number in range(1, harness.max_attempts + 1):
+            story.append(await _lapse_once(harness, harness.stranger("http:a1b2c3d4e5f6"), touches=True))
+            record = await harness.record(message.id)
+            assert record.counters == Counters(deliveries=number, attempts=number)
+            _check(record, story)
+        assert story[-1].is_dead
+
+    async def test_each_message_of_one_lease_over_http_is_counted_for_itself(self, harness: Harness) -> None:
+        touched, untouched = await harness.put(), await harness.put()
+        owner = harness.stranger("http:a1b2c3d4e5f6")
+        leases = {lease.id: lease for lease in await harness.lease_all(owner)}
+        await harness.broker.touch([leases[touched.id]])
+        await harness.lapse()
+        counters = [(await harness.record(one.id)).counters for one in (touched, untouched)]
+        assert counters == [Counters(deliveries=1, attempts=1), Counters(deliveries=1, lost=1)]
+
+    async def test_a_touch_of_an_earlier_lease_says_nothing_of_a_later_one(self, harness: Harness) -> None:
+        message = await harness.put()
+        owner = harness.stranger("http:a1b2c3d4e5f6")
+        await _lapse_once(harness, owner, touches=True)
+        await _lapse_once(harness, owner)
+        assert (await harness.record(message.id)).counters == Counters(deliveries=2, attempts=1, lost=1)
+
     async def test_one_that_was_lost_ten_times_is_given_up_by_whoever_cannot_run_it_alone(
         self, harness: Harness
     ) -> None:
@@ -93,19 +130,31 @@ class Lapsing:
         assert [one.how for one in record.history[-3:]] == ["lost", "failed", "dead"]
 
 
-async def _lapse_once(harness: Harness, owner: Owner | str, max_attempts: int | None = None) -> Lapse:
+async def _lapse_once(
+    harness: Harness, owner: Owner | str, max_attempts: int | None = None, *, touches: bool = False
+) -> Lapse:
     """Lease the only message that is ready, let it lapse; what the rule says of that."""
     lease = await harness.lease_one(owner)
     before = (await harness.record(lease.id)).counters
     limit = harness.max_attempts if max_attempts is None else max_attempts
-    expected = lapse(before, owner=lease.owner, has_presence=isinstance(owner, Owner), max_attempts=limit, at=0.0)
+    if touches:
+        (touched,) = await harness.broker.touch([lease])
+        assert touched.state is LeaseState.HELD
+    expected = lapse(
+        before,
+        owner=lease.owner,
+        has_presence=isinstance(owner, Owner),
+        was_touched=touches,
+        max_attempts=limit,
+        at=0.0,
+    )
     swept = await harness.lapse()
     assert (swept.returned, swept.dead) == (((), (lease.id,)) if expected.is_dead else ((lease.id,), ()))
     return expected
 
 
 def _check(record: Record, story: list[Lapse]) -> None:
-    """The record tells this story, letter by letter; of times only that they are told."""
+    """The record has these entries, letter by letter; of moments only that they are there."""
     expected = [(one.how, one.owner, one.reason) for told in story for one in told.endings]
     assert [(one.how, one.owner, one.reason) for one in record.history] == expected
     assert all(one.at > 0 for one in record.history)

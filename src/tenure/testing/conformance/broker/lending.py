@@ -1,4 +1,4 @@
-"""Lending: a message is lent to one holder at a time, stamped in one step, and what was lent can be found."""
+"""Lending: a message is leased to one holder at a time, stamped in one step, and leases can be found."""
 
 import asyncio
 
@@ -12,7 +12,7 @@ LEASERS = 8
 
 
 class Lending:
-    """What `lease` and `held` promise."""
+    """The promises of `lease` and `held`."""
 
     async def test_an_empty_queue_lends_nothing(self, harness: Harness) -> None:
         assert await harness.lease(harness.stranger(), 5) == []
@@ -240,7 +240,7 @@ class Lending:
 
 
 async def _put_large(harness: Harness, *, over: float, queue: str = QUEUE) -> int:
-    """Send large messages, so many times the limit of bytes in all; how many. Skips where no call could exceed it."""
+    """Send large messages, this many times the limit of bytes in all; how many. Skips where no call could exceed it."""
     traits = harness.traits
     if traits.body_limit * traits.batch_limit <= traits.lease_byte_limit:
         raise NotApplicable("a whole batch of the largest messages is within the limit of bytes here")

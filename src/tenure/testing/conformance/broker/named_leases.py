@@ -9,7 +9,7 @@ from tenure.testing.harness import BROKEN, QUEUE, Harness
 
 
 class NamedLeases:
-    """What `find` promises."""
+    """The promises of `find`."""
 
     async def test_a_lease_is_found_by_its_name(self, harness: Harness) -> None:
         lease = await harness.leased(harness.stranger())

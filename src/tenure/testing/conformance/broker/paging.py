@@ -1,7 +1,9 @@
 """Paging: each state in its own order, page after page, within the bounds of the query."""
 
 import base64
+import math
 from collections.abc import Awaitable, Callable
+from typing import Any
 
 import msgspec
 
@@ -24,7 +26,7 @@ NOT_CURSORS = (
 
 
 class Paging:
-    """What `browse` promises of order, pages and bounds."""
+    """The promises of `browse` about order, pages and bounds."""
 
     async def test_ready_messages_come_by_arrival(self, harness: Harness) -> None:
         harness.need_browsable(MessageState.READY)
@@ -156,6 +158,35 @@ class Paging:
         assert len(set(_ids(found))) == 12
         assert all(page.looked_at <= 4 for page in found), [page.looked_at for page in found]
 
+    async def test_a_page_ends_when_its_time_is_over(self, harness: Harness) -> None:
+        """After 1,000 rows, or some more: a store reads some at a time."""
+        harness.need_browsable(MessageState.READY)
+        for queue in ("a-tasks", "b-tasks", "c-tasks"):
+            await harness.put_many(700, queue=queue)
+        wanted = await harness.put(task="rare", queue="c-tasks")
+        query = harness.query(MessageState.READY, queues=None, task="rare", seconds=0.0, look_at=10_000)
+        found = await _pages(harness, query)
+        assert _ids(found) == [wanted.id]
+        assert len(found) > 1, "it read on"
+        assert found[0].looked_at >= 1_000
+        assert sum(page.looked_at for page in found) == 2_101
+        (page,) = await _pages(harness, msgspec.structs.replace(query, seconds=600.0))
+        assert (_ids([page]), page.looked_at) == ([wanted.id], 2_101)
+
+    async def test_a_page_that_knows_of_another_match_is_not_the_last(self, harness: Harness) -> None:
+        harness.need_shown(MessageState.READY)
+        await harness.put_many(4)
+        for queue in ("a-tasks", "b-tasks"):
+            await harness.put_many(2, queue=queue)
+            await harness.put(queue=queue, task="rare")
+        questions: list[dict[str, Any]] = [{}, {"task": "rare"}, {"queues": None}, {"queues": None, "task": "rare"}]
+        for filters in questions:
+            for limit in (1, 2, 3, 4, 10):
+                query = harness.query(MessageState.READY, limit=limit, **filters)
+                found = await _pages(harness, query)
+                for number, page in enumerate(found, 1):
+                    assert not page.has_more or _ids(found[number:]), (filters, limit, number)
+
     async def test_a_page_says_how_far_it_looked(self, harness: Harness) -> None:
         harness.need_browsable(MessageState.DEAD)
         for _ in range(3):
@@ -173,6 +204,20 @@ class Paging:
             leases.append(await harness.leased(harness.stranger()))
         found = [page for page in await harness.pages(state=MessageState.LEASED, look_at=1) if page.looked_at]
         assert [page.looked_until for page in found] == [decode(lease.envelope).sent_at for lease in leases]
+
+    async def test_how_far_it_looked_is_also_said_of_what_does_not_match(self, harness: Harness) -> None:
+        harness.need_browsable(MessageState.LEASED)
+        leases = []
+        for task in ("rare", TASK, TASK):
+            await harness.advance(2.0)
+            leases.append(await harness.leased(harness.stranger(), task=task))
+        sent_at = [decode(lease.envelope).sent_at for lease in leases]
+        found = await harness.pages(state=MessageState.LEASED, task="rare")
+        assert (_ids(found), [page.looked_until for page in found if page.looked_at]) == ([leases[0].id], sent_at[-1:])
+        found = [
+            page for page in await harness.pages(state=MessageState.LEASED, task="rare", look_at=1) if page.looked_at
+        ]
+        assert [page.looked_until for page in found] == sent_at
 
     async def test_bodies_are_left_out_if_nobody_wants_them(self, harness: Harness) -> None:
         harness.need_envelopes(MessageState.READY)
@@ -222,7 +267,8 @@ class Paging:
 
     async def test_an_empty_question_is_refused(self, harness: Harness) -> None:
         dead = MessageState.DEAD
-        for query in (Query(states=()), Query(states=(dead,), limit=0), Query(states=(dead,), look_at=0)):
+        bounds = ({"limit": 0}, {"look_at": 0}, {"seconds": -1.0}, {"seconds": math.nan})
+        for query in (Query(states=()), *(Query(states=(dead,), **bound) for bound in bounds)):
             assert await harness.is_refused(harness.broker.browse(query)), query
 
     async def test_what_cannot_be_shown_is_refused(self, harness: Harness) -> None:
@@ -334,7 +380,7 @@ class Paging:
 
 
 def _with_another_mark(cursor: str) -> str:
-    """As another store would have written it for the same query."""
+    """Return the cursor as another store would have written it for the same query."""
     raw = base64.urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4))
     *place, _mark = msgspec.json.decode(raw, type=list[int | str])
     return base64.urlsafe_b64encode(msgspec.json.encode([*place, "no mark of any store"])).decode().rstrip("=")

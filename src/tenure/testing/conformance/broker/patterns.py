@@ -13,7 +13,7 @@ TASKS = ("*-tasks",)
 
 
 class Patterns:
-    """What queue patterns, exclusions and many queues promise in `lease` and `wait`."""
+    """The promises of queue patterns, exclusions and many queues in `lease` and `wait`."""
 
     async def test_every_queue_that_matches_is_served_and_no_other(self, harness: Harness) -> None:
         wanted = {(await harness.put(queue=queue)).id for queue in ("a-tasks", "b-tasks", "a-b-tasks")}

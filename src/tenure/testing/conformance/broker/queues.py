@@ -1,4 +1,4 @@
-"""Queues: which there are, and how one that nobody needs any more goes."""
+"""Queues: which there are, and how an unused one is forgotten."""
 
 import asyncio
 
@@ -13,7 +13,7 @@ WAKING_SECONDS = 1.0
 
 
 class Queues:
-    """What `queues` and `forget_queue` promise, and that moves name their queue."""
+    """The promises of `queues` and `forget_queue`, and that moves name their queue."""
 
     async def test_queues_are_listed_by_name(self, harness: Harness) -> None:
         for queue in ("b-tasks", "a-tasks", "c-mail"):
@@ -65,7 +65,7 @@ class Queues:
         assert [lease.queue for lease in await harness.lease_all(harness.stranger(), queues=("*",))] == ["other"]
 
     async def test_a_queue_whose_messages_were_cancelled_is_forgotten(self, harness: Harness) -> None:
-        harness.need("depth_is_exact")  # elsewhere their copies are counted until somebody meets them
+        harness.need("depth_is_exact")  # elsewhere their copies are counted until a worker receives them
         ready, delayed = await harness.put(), await harness.put(delay_seconds=60.0)
         await harness.broker.cancel([ready.id, delayed.id])
         assert await harness.broker.forget_queue(QUEUE) is True

@@ -17,7 +17,7 @@ _REASON = Reason("refused_by_queue", "the queue does not take it")
 
 
 class Refusing:
-    """What is refused, when that is known, and where it goes."""
+    """Tests of refusals: which messages are refused, when that is known, and where they go."""
 
     async def test_what_send_refuses_is_known_beforehand(self, harness: Harness) -> None:
         for outgoing in _doubtful(harness):
@@ -126,7 +126,7 @@ def _ticketless(harness: Harness) -> Message:
 
 
 def _told(harness: Harness, outgoing: Outgoing) -> Reason | str | None:
-    """What is known beforehand: the refusal, or the code of an error."""
+    """Return what `refusal` answers: the refusal, or the code of an error."""
     try:
         return harness.broker.refusal(outgoing)
     except ConfigurationError as error:
@@ -134,7 +134,7 @@ def _told(harness: Harness, outgoing: Outgoing) -> Reason | str | None:
 
 
 async def _sent(harness: Harness, outgoing: Outgoing) -> Reason | str | None:
-    """What `send` says: the refusal, or the code of an error."""
+    """Return what `send` answers: the refusal, or the code of an error."""
     try:
         (sent,) = await harness.broker.send([outgoing])
     except ConfigurationError as error:

@@ -1,4 +1,4 @@
-"""Retiring: what a dead owner held is free at once, and nothing it still says is heard."""
+"""Retiring: what a dead owner held is free at once, and its later calls change nothing."""
 
 import asyncio
 import contextlib
@@ -16,7 +16,7 @@ HOUR = 3600.0
 
 
 class Retiring:
-    """What `retire` promises."""
+    """The promises of `retire`."""
 
     async def test_everything_an_owner_held_is_free_at_once(self, harness: Harness) -> None:
         owner = await harness.owner()
@@ -101,7 +101,7 @@ class Retiring:
     async def test_a_retired_owner_cannot_join_again(self, harness: Harness) -> None:
         owner = await harness.owner()
         await harness.broker.retire(owner.id, crashed=True)
-        # It may be told at once, or with its next lease.
+        # It may get the error at once, or with its next lease.
         with contextlib.suppress(OwnerRetired):
             await harness.state.roster.join(owner)
         assert await harness.state.roster.members() == []
@@ -193,7 +193,7 @@ class Retiring:
         crashed, left = await harness.owner("one"), await harness.owner("two")
         await harness.put_many(6)
         leases = [*await _hold(harness, crashed, 3), *await _hold(harness, left, 3)]
-        # Whoever began has died: the process of the first can be seen to run, and is not asked any more.
+        # The one that began has died: the process of the first can be seen to run, and is not asked any more.
         assert (await harness.broker.retire(crashed.id, crashed=True, limit=1)).more
         assert (await harness.broker.retire(left.id, crashed=False, limit=1)).more
         assert await harness.dead() == {crashed.id: False, left.id: True}

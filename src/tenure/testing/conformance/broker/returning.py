@@ -10,7 +10,7 @@ from tenure.testing.harness import BROKEN, Harness
 
 
 class Returning:
-    """What `sweep` promises."""
+    """The promises of `sweep`."""
 
     async def test_an_overdue_message_is_lent_again(self, harness: Harness) -> None:
         lease = await harness.leased(harness.stranger())

@@ -13,7 +13,7 @@ _NUL, _ESCAPE, _SURROGATE = "a\0b", "a\x1b[2Jb", "a\ud800b"
 
 
 class Sendable:
-    """What `send` refuses, on every broker alike."""
+    """Tests of messages that `send` refuses, on every broker alike."""
 
     async def test_ids_keys_and_names_with_control_characters_are_refused(self, harness: Harness) -> None:
         for name in ("id", "queue", "task", "key", "unique"):
@@ -62,7 +62,7 @@ class Sendable:
 async def _is_refused(
     harness: Harness, code: str, *, delay: float = 0.0, raw: bytes | None = None, own: dict[str, Any] | None = None
 ) -> None:
-    """It is refused with this code; nothing of it is stored, and what came with it is."""
+    """Assert that a message is refused with this code and not stored, and that others of its batch are stored."""
     bad = harness.message(**(own or {}))
     if raw is not None:
         bad = msgspec.structs.replace(bad, body=msgspec.Raw(raw))

@@ -18,7 +18,7 @@ TESTABLE_BODY = 8 * 1024 * 1024
 
 
 class Sending:
-    """What `send` promises."""
+    """The promises of `send`."""
 
     async def test_what_was_sent_is_lent_as_it_was_sent(self, harness: Harness) -> None:
         message = await harness.put(body={"to": "ada", "lines": ["ä", "\u2028", '"', "\\"]})
@@ -106,7 +106,7 @@ class Sending:
         assert decode(lease.envelope).body == message.body
 
     async def test_a_repeat_does_not_change_when_it_was_sent(self, harness: Harness) -> None:
-        """The moment tells one send of an id from the next, so every delivery of a send must say the same one."""
+        """The moment distinguishes two sends of an id, so every delivery of a send must have the same one."""
         message = await harness.put()
         repeat = msgspec.structs.replace(message, sent_at=message.sent_at + 7.0)
         await (await harness.second()).send([Outgoing(repeat)])

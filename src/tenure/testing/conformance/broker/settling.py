@@ -17,7 +17,7 @@ FINAL = Reason("rejected", "it can never succeed", "Traceback …")
 
 
 class Settling:
-    """What the holder of a lease can do with it."""
+    """Tests of everything that a holder can do with its lease."""
 
     async def test_an_acked_message_is_gone_for_good(self, harness: Harness) -> None:
         lease = await harness.leased(harness.stranger())
@@ -217,7 +217,7 @@ class Settling:
         large = harness.message(queue="next", body="x" * harness.traits.body_limit)
         (settlement,) = await harness.broker.ack([Ack(lease, b"1", (Outgoing(large),))])
         assert settlement.outcome == Outcome.DELETED
-        # Nobody is left to hear of the refusal, so it lies with the dead letters, where people look.
+        # No caller can get the refusal, so it is a dead letter, where people look.
         record = await harness.record(large.id)
         assert record.state == MessageState.DEAD
         assert record.reason is not None

@@ -1,4 +1,4 @@
-"""The ways in which a lease goes stale, each with the word that a settle must then answer.
+"""The ways in which a lease goes stale, each with the outcome that a settle must then answer.
 
 Not a suite: used by the suites that ask what a stale holder can still do (nothing).
 """

@@ -10,7 +10,7 @@ from tenure.testing.harness import Harness
 
 
 class Touching:
-    """What `touch` promises."""
+    """The promises of `touch`."""
 
     async def test_a_touch_sets_the_deadline_from_now(self, harness: Harness) -> None:
         lease = await harness.leased(harness.stranger())
@@ -147,7 +147,7 @@ def _remaining(harness: Harness, lease: Lease) -> float:
 
 
 async def _deadline_in(harness: Harness, lease: Lease) -> float:
-    """What the broker itself says, to the millisecond."""
+    """Return the broker's own figure for the deadline, to the millisecond."""
     deadline_in = (await harness.record(lease.id)).deadline_in
     assert deadline_in is not None
     return round(deadline_in, 3)

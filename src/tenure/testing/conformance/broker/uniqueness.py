@@ -15,7 +15,7 @@ NOON = 1_700_000_000.0
 
 
 class Uniqueness:
-    """What `send` promises for messages with `unique`, where the broker knows what waits."""
+    """The promises of `send` for messages with `unique`, where the broker knows what waits."""
 
     async def test_while_one_waits_the_next_is_not_stored(self, harness: Harness) -> None:
         harness.need("unique_at_send")
@@ -171,7 +171,7 @@ class Uniqueness:
         await _is_absorbed(harness, first.id, seconds=60.0, sent_at=NOON + 30.0)
 
     async def test_one_that_expires_before_the_next_would_does_not_stand_for_it(self, harness: Harness) -> None:
-        """It may never run; then neither would be done."""
+        """The waiting message may expire and never run; then neither would be done."""
         harness.need("unique_at_send")
         now = harness.clock.wall()
         await harness.put(unique=SITE, expires_at=now + 60.0)

@@ -13,7 +13,7 @@ LONG = 600.0
 
 
 class Waiting:
-    """What `wait` promises."""
+    """The promises of `wait`."""
 
     async def test_waiting_for_what_is_there_takes_no_time(self, harness: Harness) -> None:
         await harness.put()
@@ -94,14 +94,14 @@ class Waiting:
 
 
 async def _took(harness: Harness, act: Awaitable[object]) -> float:
-    """How long it took, in virtual seconds."""
+    """Measure how long a call takes, in virtual seconds."""
     before = harness.clock.monotonic()
     await act
     return harness.clock.monotonic() - before
 
 
 async def _woken_by(harness: Harness, act: Callable[[], Awaitable[object]]) -> float:
-    """How long after `act` a waiter woke that had been waiting for half a minute."""
+    """Measure how soon `act` wakes a waiter that had waited for half a minute."""
     waiter = asyncio.create_task(harness.broker.wait([QUEUE], LONG))
     await asyncio.sleep(29.0)
     assert not waiter.done(), "it woke although there was nothing to lease"

@@ -8,7 +8,7 @@ DAY = 86_400.0
 
 
 class Acts:
-    """What the audit log promises."""
+    """The promises of the audit log."""
 
     async def test_an_empty_log_is_empty(self, harness: Harness) -> None:
         assert await harness.state.acts.read() == []

@@ -1,4 +1,4 @@
-"""The board: what operators and schedules tell every worker, the same to each, until it is taken back."""
+"""The board: notices of operators and schedules, the same for every worker, until they are withdrawn."""
 
 import asyncio
 
@@ -19,7 +19,7 @@ NIGHTLY = Tick(
 
 
 class Board:
-    """What the board promises."""
+    """The promises of the board."""
 
     async def test_nothing_is_said_at_first(self, harness: Harness) -> None:
         assert await harness.state.board.read() == Notices()

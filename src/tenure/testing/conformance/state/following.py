@@ -12,7 +12,7 @@ WAKING_SECONDS = 1.0
 
 
 class Following:
-    """What `Journal.first` and `Journal.wait` promise."""
+    """The promises of `Journal.first` and `Journal.wait`."""
 
     async def test_an_empty_journal_has_no_first_event(self, harness: Harness) -> None:
         assert await harness.state.journal.first() == 0

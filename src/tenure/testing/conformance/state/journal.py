@@ -10,7 +10,7 @@ HOUR = 3600.0
 
 
 class Journal:
-    """What the journal promises."""
+    """The promises of the journal."""
 
     async def test_an_empty_journal_has_no_last_event(self, harness: Harness) -> None:
         assert await harness.state.journal.last() == 0
@@ -139,7 +139,7 @@ class Journal:
         await harness.advance(HOUR, sweeping=False)
         await journal.append([_event(harness, "a")])
         found = [one.seq for one in await journal.about("a", since=since)]
-        # Earlier ones may be told or not.
+        # Earlier ones may be among them or not.
         assert [seq for seq in found if seq > 2] == [4, 5]
         assert set(found) <= {1, 2, 4, 5}
 
@@ -156,7 +156,7 @@ class Journal:
         assert await journal.read() == []
 
     async def test_one_call_prunes_any_number_of_old_events(self, harness: Harness) -> None:
-        """In steps, so that others are not kept waiting; but all of them."""
+        """Pruning goes in steps, so that others need not wait, until all old events are gone."""
         journal = harness.state.journal
         for page in range(25):
             await journal.append([_event(harness, f"old {page}.{number}") for number in range(10)])

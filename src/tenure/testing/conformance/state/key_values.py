@@ -1,4 +1,4 @@
-"""Key-values: small documents by kind and name, changed only by whoever knows their latest version."""
+"""Key-values: small documents by kind and name, changed only by a writer that knows their latest version."""
 
 import asyncio
 
@@ -12,12 +12,12 @@ from tenure.testing.harness import Harness
 KIND = "token"
 #: Writers at once.
 MANY = 10
-#: Longer than a clock that is told by the second is wrong.
+#: Longer than the error of a clock that counts in seconds.
 SECONDS = 10.0
 
 
 class KeyValues:
-    """What the small documents of a state promise."""
+    """The promises of the small documents of a state."""
 
     async def test_there_is_nothing_at_first(self, harness: Harness) -> None:
         key_values = harness.state.key_values

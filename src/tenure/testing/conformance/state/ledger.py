@@ -1,4 +1,4 @@
-"""The ledger: one runner at a time for each scope, done is done, and only the token's holder is heard."""
+"""The ledger: one runner at a time for each scope, done is done, and only the token's holder can change it."""
 
 import asyncio
 import contextlib
@@ -27,7 +27,7 @@ DAY = 86_400.0
 
 
 class Ledger:
-    """What the ledger promises."""
+    """The promises of the ledger."""
 
     async def test_the_first_to_ask_goes_ahead(self, harness: Harness) -> None:
         answer = await _ask(harness, "one/1")
@@ -230,7 +230,7 @@ class Ledger:
         owner = await harness.owner()
         token = await _claimed(harness, owner.id, seconds=3600.0)
         await harness.broker.retire(owner.id, crashed=True)
-        # Nobody has taken over yet, and still nothing it says is heard.
+        # No other owner has taken over yet, and still its calls change nothing.
         assert await harness.state.ledger.renew([token]) == [False]
         assert await harness.state.ledger.seal([Seal(token, b"42")]) == [False]
         assert isinstance(await _ask(harness, "two/1"), Fresh)
@@ -310,7 +310,7 @@ def _is_as_before(now: ClaimAnswer, before: ClaimAnswer) -> bool:
 
 
 async def _look(harness: Harness, token: Token) -> ClaimAnswer:
-    """What a stranger is told about the claim; only for claims that are not free."""
+    """Return the answer that another owner gets about a claim that is not free."""
     (answer,) = await harness.state.ledger.claim(
         [ClaimRequest(token.scope, token.id, "looker/1", harness.lease_seconds, "same")]
     )

@@ -1,4 +1,4 @@
-"""Posts: what operators tell workers besides pauses, until it is withdrawn or its time is over."""
+"""Posts: notices from operators to workers besides pauses, until they are withdrawn or expire."""
 
 import asyncio
 
@@ -11,12 +11,12 @@ from tenure.state import State
 from tenure.testing.harness import Harness, NotApplicable
 
 SCHEDULE, STACK = PostKind.PAUSED_SCHEDULE, PostKind.STACK
-#: Longer than a clock that is told by the second is wrong.
+#: Longer than the error of a clock that counts in seconds.
 SECONDS = 10.0
 
 
 class Posts:
-    """What `Board.post` and `Board.withdraw` promise."""
+    """The promises of `Board.post` and `Board.withdraw`."""
 
     async def test_a_post_is_told_as_it_was_said(self, harness: Harness) -> None:
         post = Post(kind=STACK, name="ä message: 7/8", at=1000.25, by="ada@höst", until=harness.state.wall() + 60.125)

@@ -1,9 +1,11 @@
-"""Records: what can be told of a message is true, and only its holder may add to it."""
+"""Records: what is known of a message is true, and only its holder may add to it."""
+
+import msgspec
 
 from tenure.envelope import decode
 from tenure.lease import Lease
 from tenure.message import Counters, MessageState
-from tenure.record import Progress
+from tenure.record import Progress, Record
 from tenure.settlement import DeadLetter, GiveBack, Nack
 from tenure.testing.conformance.broker.staleness import all_kinds, unchanged
 from tenure.testing.harness import BROKEN, QUEUE, Harness
@@ -12,11 +14,32 @@ HALF = Progress(0.5, "half way")
 
 
 class Records:
-    """What the records promise."""
+    """The promises of the records."""
 
     async def test_an_unknown_message_has_no_record(self, harness: Harness) -> None:
         assert await harness.state.records.get("f" * 32) is None
         assert await harness.state.records.load_checkpoint("f" * 32) is None
+
+    async def test_many_are_read_together_each_as_by_itself(self, harness: Harness) -> None:
+        await harness.put(id="dead-1")
+        await harness.broker.dead_letter([DeadLetter(await harness.lease_one(harness.stranger()), BROKEN)])
+        await harness.put(id="done-1")
+        await harness.complete(await harness.lease_one(harness.stranger()), b"42")
+        lease = await harness.leased(harness.stranger())
+        await harness.state.records.progress([(lease, HALF)])
+        await harness.put(id="print-1", queue="print")
+        wanted = [
+            ("done-1", QUEUE), ("unknown-1", QUEUE), (lease.id, None), ("print-1", "another"), ("unknown-2", None),
+            ("dead-1", None), ("print-1", "print"), (lease.id, QUEUE),
+        ]  # fmt: skip
+        get = harness.state.records.get
+        alone = [_timeless(await get(id, queue)) for id, queue in wanted]
+        together = await harness.state.records.get_many(wanted)
+        assert [_timeless(one) for one in together] == alone
+        assert [None if one is None else one.id for one in alone] == [
+            None if id.startswith("unknown") else id for id, _ in wanted
+        ]
+        assert await harness.state.records.get_many([]) == []
 
     async def test_ids_are_found_by_their_beginning(self, harness: Harness) -> None:
         ids = ["order-17", "order-171", "order-172", "order-2", "ord", "other/order-17", "order*17", "order_17"]
@@ -72,7 +95,7 @@ class Records:
         first, second = await harness.put(), await harness.put(delay_seconds=10.0)
         for message in (first, second):
             raw = (await harness.record(message.id)).envelope
-            # Where what waits cannot be looked at, its bytes may lie with the broker alone.
+            # Where waiting messages cannot be read, only the broker may have their bytes.
             is_shown = MessageState.READY in harness.traits.browsable
             assert (raw is None and not is_shown) or decode(raw or b"") == message
         await harness.complete(await harness.lease_one(harness.stranger()))
@@ -203,3 +226,8 @@ class Records:
         again = await harness.lease_one(harness.stranger())
         assert again.id == lease.id
         assert await harness.state.records.load_checkpoint(lease.id) == b"page 3"
+
+
+def _timeless(record: Record | None) -> Record | None:
+    """Without what changes while a real store is asked twice."""
+    return None if record is None else msgspec.structs.replace(record, deadline_in=None, due_in=None)

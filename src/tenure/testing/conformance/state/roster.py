@@ -1,4 +1,4 @@
-"""The roster: it lists who works, and only proof makes anybody dead: not silence, not a name, not a lost connection."""
+"""The roster: it lists the owners at work, and only proof makes one dead: not silence, a name or a lost connection."""
 
 import msgspec
 
@@ -11,7 +11,7 @@ HOUR = 3600.0
 
 
 class Roster:
-    """What the roster promises."""
+    """The promises of the roster."""
 
     async def test_nobody_is_there_at_first(self, harness: Harness) -> None:
         assert await harness.state.roster.members() == []
@@ -209,7 +209,7 @@ async def _elsewhere(harness: Harness, slot: str) -> Owner:
 
 
 async def _silent(harness: Harness) -> Owner:
-    """An owner that was not heard for long, and holds nothing."""
+    """An owner that was silent for long, and holds nothing."""
     owner = await harness.owner()
     await _until_missing(harness, owner)
     return owner

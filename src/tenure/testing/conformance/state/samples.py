@@ -1,4 +1,4 @@
-"""Samples: how long runs took, told by every worker and read by every worker, the newest ones only."""
+"""Samples: how long runs took, written by every worker and read by every worker, the newest ones only."""
 
 import asyncio
 
@@ -8,7 +8,7 @@ from tenure.testing.harness import QUEUE, TASK, Harness
 
 
 class Samples:
-    """What `Journal.sample` and `Journal.samples` promise."""
+    """The promises of `Journal.sample` and `Journal.samples`."""
 
     async def test_there_are_none_at_first(self, harness: Harness) -> None:
         assert await harness.state.journal.samples(QUEUE, TASK) == []

@@ -6,7 +6,7 @@ from tenure.testing.harness import Harness
 
 
 class Tallies:
-    """What `tally` and `tallies` promise."""
+    """The promises of `tally` and `tallies`."""
 
     async def test_rows_are_read_as_they_were_stored(self, harness: Harness) -> None:
         row = Tally(TEN_SECONDS, _bucket(harness), "one", 1, b'{"\x00\xff": 1}')

@@ -8,7 +8,7 @@ SECONDS = 5.0
 
 
 class Turns:
-    """What `Board.take_turn` promises."""
+    """The promises of `Board.take_turn`."""
 
     async def test_the_first_who_asks_has_the_turn(self, harness: Harness) -> None:
         assert await _asks(harness, "one")

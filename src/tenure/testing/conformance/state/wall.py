@@ -6,12 +6,12 @@ from tenure.state import State
 from tenure.testing.harness import QUEUE, Harness
 
 HOUR = 3600.0
-#: A clock that is told by the second is known to about half of one.
+#: A clock that counts in seconds is known to about half of one.
 NEAR = 0.6
 
 
 class WallTime:
-    """What `State.wall` promises, and the finding about a machine whose clock is another."""
+    """The promises of `State.wall`, and the finding about a machine whose clock is another."""
 
     async def test_it_is_unix_time(self, harness: Harness) -> None:
         assert harness.state.wall() == pytest.approx(harness.clock.wall(), abs=NEAR)

@@ -1,5 +1,6 @@
 """The second tier: the real worker over a broker and a state.
 
+    owning       messages taken and given up with no worker at all
     completing   each message once, within the slots
     failing      retries, dead letters, bad input, `max_hold`
     snoozing     put off by the handler, uncounted and bounded
@@ -10,6 +11,8 @@
     outages      broker or ledger away, answers lost
     context_outages  a handler asks its context while the store is away
     stopping     the graceful end
+    sharing      the queues of several clients, each with its part of the time
+    leaving      one worker is drained or stopped by an operator, and what it says of itself
     operating    pauses, cancels, a task's own limit
     moving       dead letters that are moved or edited, and crashes in between
     timekeeping  clocks that are wrong, and machines that sleep
@@ -38,11 +41,14 @@ from tenure.testing.conformance.worker.handing_on import HandingOn
 from tenure.testing.conformance.worker.holding import Holding
 from tenure.testing.conformance.worker.keeping_payloads import KeepingPayloads
 from tenure.testing.conformance.worker.keys import WorkerKeys
+from tenure.testing.conformance.worker.leaving import Leaving
 from tenure.testing.conformance.worker.moving import Moving
 from tenure.testing.conformance.worker.operating import Operating
 from tenure.testing.conformance.worker.outages import Outages
+from tenure.testing.conformance.worker.owning import Owning
 from tenure.testing.conformance.worker.repeating import Repeating
 from tenure.testing.conformance.worker.routing import Routing
+from tenure.testing.conformance.worker.sharing import Sharing
 from tenure.testing.conformance.worker.snoozing import Snoozing
 from tenure.testing.conformance.worker.stopping import Stopping
 from tenure.testing.conformance.worker.storms import Storms
@@ -51,6 +57,7 @@ from tenure.testing.conformance.worker.timekeeping import Timekeeping
 
 #: In the order in which a message lives, and then dies.
 WORKER_SUITES: tuple[Suite, ...] = (
+    Owning,
     Completing,
     KeepingPayloads,
     Failing,
@@ -62,6 +69,8 @@ WORKER_SUITES: tuple[Suite, ...] = (
     WorkerKeys,
     Holding,
     Stopping,
+    Sharing,
+    Leaving,
     Operating,
     Moving,
     Timekeeping,

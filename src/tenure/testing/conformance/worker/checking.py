@@ -1,4 +1,4 @@
-"""Claim checks: a body that is too large lies elsewhere, for as long as its message can run.
+"""Claim checks: a body that is too large is kept elsewhere, for as long as its message can run.
 
 What happens to such a body when its sender or its worker dies is in `checking_crashes`.
 """
@@ -8,16 +8,16 @@ import asyncio
 import msgspec
 
 from tenure import envelope
-from tenure.call import Options
-from tenure.context import Context
 from tenure.message import MessageState, new_id
-from tenure.outgoing import outgoing
+from tenure.tasks.build_message import outgoing
+from tenure.tasks.call import Options
+from tenure.tasks.context import Context
 from tenure.testing.conformance.worker.large_bodies import (
     LARGE,
     LIMIT,
     SMALL,
     names_of_bodies,
-    stage_with_cloakroom,
+    stage_with_blob_store,
     tidy_up,
     until_empty,
 )
@@ -27,16 +27,16 @@ from tenure.verdict import Reject
 
 #: In which order things happen to one large message, as far as they happen.
 _ORDER = (
-    "cloakroom.leave", "broker.send", "broker.lease", "ledger.claim", "cloakroom.fetch", "run", "ledger.seal",
-    "broker.ack", "cloakroom.discard",
+    "blobs.leave", "broker.send", "broker.lease", "ledger.claim", "blobs.fetch", "run", "ledger.seal",
+    "broker.ack", "blobs.discard",
 )  # fmt: skip
 
 
 class ClaimChecks:
-    """Nothing is truncated, nothing is lost."""
+    """Tests that a lost body loses no message and truncates no work."""
 
     async def test_a_large_body_reaches_its_handler_whole(self, harness: Harness) -> None:
-        async with stage_with_cloakroom(harness) as stage:
+        async with stage_with_blob_store(harness) as stage:
 
             @stage.task
             async def measure(text: str) -> int:
@@ -47,14 +47,14 @@ class ClaimChecks:
             small = await stage.submit(measure.bind(SMALL))
             assert len(await names_of_bodies(stage)) == 1, "what fits takes no detour"
             stored = (await harness.record(large)).envelope
-            assert stored is None or len(stored) < LIMIT, "the body went to the broker all the same"
+            assert stored is None or len(stored) < LIMIT, "the body went to the broker anyway"
             await stage.start()
             assert (await stage.ended(large)).result == b"5000"
             assert (await stage.ended(small)).result == b"50"
             await until_empty(stage)
 
     async def test_it_is_fetched_after_the_claim_and_discarded_after_the_ack(self, harness: Harness) -> None:
-        async with stage_with_cloakroom(harness) as stage:
+        async with stage_with_blob_store(harness) as stage:
 
             @stage.task
             async def work(text: str) -> None:
@@ -66,10 +66,10 @@ class ClaimChecks:
             happened = list(dict.fromkeys(word.partition(" ")[0] for word in stage.trace))
             told = [word for word in happened if word in _ORDER]
             assert told == [word for word in _ORDER if word in told], stage.trace
-            assert {"cloakroom.leave", "cloakroom.fetch", "run", "cloakroom.discard"} <= set(told)
+            assert {"blobs.leave", "blobs.fetch", "run", "blobs.discard"} <= set(told)
 
-    async def test_while_the_cloakroom_is_away_it_waits_uncounted(self, harness: Harness) -> None:
-        async with stage_with_cloakroom(harness) as stage:
+    async def test_while_the_blob_store_is_away_it_waits_uncounted(self, harness: Harness) -> None:
+        async with stage_with_blob_store(harness) as stage:
 
             @stage.task(max_attempts=1)
             async def work(text: str) -> int:
@@ -77,9 +77,9 @@ class ClaimChecks:
 
             id = await stage.submit(work.bind(LARGE))
             wire = stage.wire()
-            wire.away("cloakroom.*")
+            wire.away("blobs.*")
             actor = await stage.start(wire=wire)
-            await stage.until(lambda: wire.said.count("cloakroom.fetch") >= 3)
+            await stage.until(lambda: wire.said.count("blobs.fetch") >= 3)
             record = await harness.record(id)
             assert record.state is not MessageState.DEAD
             assert (record.counters.attempts, record.counters.crashes, record.counters.lost) == (0, 0, 0)
@@ -89,36 +89,36 @@ class ClaimChecks:
             await stage.stop(actor)
 
     async def test_one_that_cannot_be_discarded_holds_nothing_up(self, harness: Harness) -> None:
-        async with stage_with_cloakroom(harness) as stage:
+        async with stage_with_blob_store(harness) as stage:
 
             @stage.task
             async def work(text: str) -> int:
                 return len(text)
 
             wire = stage.wire()
-            wire.away("cloakroom.discard")
+            wire.away("blobs.discard")
             actor = await stage.start(wire=wire)
             for _ in range(2):
                 assert (await stage.ended(await stage.submit(work.bind(LARGE)))).state is MessageState.COMPLETED
-            await stage.until(lambda: wire.said.count("cloakroom.discard") == 2)
+            await stage.until(lambda: wire.said.count("blobs.discard") == 2)
             assert len(await names_of_bodies(stage)) == 2
             await stage.end(actor)
             await tidy_up(stage)
             assert await names_of_bodies(stage) == []
 
     async def test_a_missing_body_is_a_dead_letter_that_can_be_redriven(self, harness: Harness) -> None:
-        async with stage_with_cloakroom(harness) as stage:
+        async with stage_with_blob_store(harness) as stage:
 
             @stage.task
             async def work(text: str) -> int:
                 return len(text)
 
             id = await stage.submit(work.bind(LARGE))
-            assert stage.cloakroom is not None
+            assert stage.blob_store is not None
             (name,) = await names_of_bodies(stage)
-            (body,) = await stage.cloakroom.fetch([name])
+            (body,) = await stage.blob_store.fetch([name])
             assert body is not None
-            await stage.cloakroom.discard([name])
+            await stage.blob_store.discard([name])
             await stage.start()
             record = await stage.ended(id)
             assert record.state is MessageState.DEAD
@@ -129,22 +129,22 @@ class ClaimChecks:
                 ticket = envelope.decode(record.envelope).ticket
                 assert ticket is not None
                 assert ticket.size == len(body)
-            await stage.cloakroom.leave([(name, body)])
+            await stage.blob_store.leave([(name, body)])
             assert await harness.broker.redrive([id]) == [id]
             assert (await stage.ended(id)).result == b"5000"
             await until_empty(stage)
 
     async def test_a_body_that_was_changed_is_not_run(self, harness: Harness) -> None:
-        async with stage_with_cloakroom(harness) as stage:
+        async with stage_with_blob_store(harness) as stage:
 
             @stage.task
             async def work(text: str) -> None:
                 stage.note(f"run with {text[:10]}")
 
             id = await stage.submit(work.bind(LARGE))
-            assert stage.cloakroom is not None
+            assert stage.blob_store is not None
             (name,) = await names_of_bodies(stage)
-            await stage.cloakroom.leave([(name, msgspec.json.encode({"text": "z" * 5_000}))])
+            await stage.blob_store.leave([(name, msgspec.json.encode({"text": "z" * 5_000}))])
             await stage.start()
             record = await stage.ended(id)
             assert record.reason is not None
@@ -153,7 +153,7 @@ class ClaimChecks:
             assert await names_of_bodies(stage) == [name]
 
     async def test_the_body_of_a_dead_letter_stays_for_its_redrive(self, harness: Harness) -> None:
-        async with stage_with_cloakroom(harness) as stage:
+        async with stage_with_blob_store(harness) as stage:
 
             @stage.task
             async def work(text: str) -> int:
@@ -174,7 +174,7 @@ class ClaimChecks:
             await until_empty(stage)
 
     async def test_a_retry_fetches_it_again(self, harness: Harness) -> None:
-        async with stage_with_cloakroom(harness) as stage:
+        async with stage_with_blob_store(harness) as stage:
 
             @stage.task(max_attempts=2, retry_delay=1)
             async def work(ctx: Context, text: str) -> int:
@@ -185,11 +185,11 @@ class ClaimChecks:
             id = await stage.submit(work.bind(LARGE))
             await stage.start()
             assert (await stage.ended(id)).result == b"5000"
-            assert stage.trace.count("cloakroom.fetch") == 2
+            assert stage.trace.count("blobs.fetch") == 2
             await until_empty(stage)
 
-    async def test_a_worker_without_a_cloakroom_gives_it_back(self, harness: Harness) -> None:
-        async with stage_with_cloakroom(harness) as stage:
+    async def test_a_worker_without_a_blob_store_gives_it_back(self, harness: Harness) -> None:
+        async with stage_with_blob_store(harness) as stage:
 
             @stage.task(max_attempts=1)
             async def work(text: str) -> int:
@@ -206,7 +206,7 @@ class ClaimChecks:
             assert (await stage.ended(id)).result == b"5000"
 
     async def test_a_key_knows_the_payload_and_not_the_ticket(self, harness: Harness) -> None:
-        async with stage_with_cloakroom(harness) as stage:
+        async with stage_with_blob_store(harness) as stage:
 
             @stage.task
             async def work(text: str) -> None:
@@ -232,7 +232,7 @@ class ClaimChecks:
             assert "run with another payload" not in stage.trace
 
     async def test_a_large_hand_off_goes_the_same_way(self, harness: Harness) -> None:
-        async with stage_with_cloakroom(harness) as stage:
+        async with stage_with_blob_store(harness) as stage:
             _with_hand_off(stage)
             first = await stage.submit(stage.tasks["work"].bind(SMALL))
             await stage.start()
@@ -240,14 +240,14 @@ class ClaimChecks:
             await stage.until(lambda: "followed 5000" in stage.trace)
             await until_empty(stage)
 
-    async def test_a_large_hand_off_waits_for_the_cloakroom_and_is_not_lost(self, harness: Harness) -> None:
-        async with stage_with_cloakroom(harness) as stage:
+    async def test_a_large_hand_off_waits_for_the_blob_store_and_is_not_lost(self, harness: Harness) -> None:
+        async with stage_with_blob_store(harness) as stage:
             _with_hand_off(stage)
             first = await stage.submit(stage.tasks["work"].bind(SMALL))
             wire = stage.wire()
-            wire.away("cloakroom.leave")
+            wire.away("blobs.leave")
             await stage.start(wire=wire)
-            await stage.until(lambda: wire.said.count("cloakroom.leave") >= 3)
+            await stage.until(lambda: wire.said.count("blobs.leave") >= 3)
             await asyncio.sleep(2 * harness.lease_seconds)
             assert (await harness.record(first)).state is MessageState.LEASED, "done before its hand-off is safe"
             wire.back()

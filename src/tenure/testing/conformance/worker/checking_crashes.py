@@ -7,15 +7,15 @@ import asyncio
 import itertools
 from collections.abc import Awaitable, Callable
 
-from tenure.call import Options
-from tenure.context import Context
 from tenure.message import MessageState, new_id
-from tenure.outgoing import outgoing
+from tenure.tasks.build_message import outgoing
+from tenure.tasks.call import Options
+from tenure.tasks.context import Context
 from tenure.testing.conformance.worker.contexts import payments, user_database
 from tenure.testing.conformance.worker.large_bodies import (
     LARGE,
     names_of_bodies,
-    stage_with_cloakroom,
+    stage_with_blob_store,
     tidy_up,
     until_empty,
 )
@@ -27,11 +27,11 @@ Handler = Callable[[Context, Stage], Awaitable[None]]
 
 
 class ClaimCheckCrashes:
-    """Killed anywhere: what lies in the cloakroom is neither lost nor left."""
+    """Killed anywhere: the bodies in the blob store are neither lost nor left behind."""
 
     async def test_a_sender_that_dies_anywhere_can_repeat_itself(self, harness: Harness) -> None:
         for number, after in itertools.product((1, 2, 3), (False, True)):
-            async with stage_with_cloakroom(harness, f"sender-{number}-{'after' if after else 'before'}") as stage:
+            async with stage_with_blob_store(harness, f"sender-{number}-{'after' if after else 'before'}") as stage:
 
                 @stage.task
                 async def work(text: str) -> int:
@@ -54,7 +54,7 @@ class ClaimCheckCrashes:
                 await until_empty(stage)
 
     async def test_what_a_dead_sender_left_is_discarded_in_the_end(self, harness: Harness) -> None:
-        async with stage_with_cloakroom(harness) as stage:
+        async with stage_with_blob_store(harness) as stage:
 
             @stage.task
             async def work(text: str) -> None: ...
@@ -69,8 +69,8 @@ class ClaimCheckCrashes:
             await asyncio.gather(sending, return_exceptions=True)
             await tidy_up(stage)
             assert len(await names_of_bodies(stage)) == 1, "perhaps its message is on its way"
-            assert stage.cloakroom is not None
-            await asyncio.sleep(stage.cloakroom.keep_seconds)
+            assert stage.blob_store is not None
+            await asyncio.sleep(stage.blob_store.keep_seconds)
             await tidy_up(stage)
             assert await names_of_bodies(stage) == []
 
@@ -92,7 +92,7 @@ async def _everywhere(harness: Harness, name: str, options: Options, handler: Ha
     for number in itertools.count(1):
         struck = False
         for after in (False, True):
-            async with stage_with_cloakroom(harness, f"{name}-{number}-{'after' if after else 'before'}") as stage:
+            async with stage_with_blob_store(harness, f"{name}-{number}-{'after' if after else 'before'}") as stage:
                 struck |= await _killed_at(stage, number, options, handler, handoffs, after=after)
         if not struck:
             assert number > 4, "the worker made next to no calls: what was tested?"

@@ -3,15 +3,15 @@
 import asyncio
 from typing import Any
 
-from tenure.context import Context, SyncContext
 from tenure.lease import LeaseRequest
 from tenure.message import MessageState
+from tenure.tasks.context import Context, SyncContext
 from tenure.testing.harness import QUEUE, Harness
 from tenure.testing.workers import Stage
 
 
 class Completing:
-    """What a worker promises while nothing goes wrong."""
+    """The promises of a worker while nothing goes wrong."""
 
     async def test_a_message_is_run_once_and_its_result_is_kept(self, harness: Harness) -> None:
         async with Stage(harness) as stage:

@@ -2,15 +2,15 @@
 
 import asyncio
 
-from tenure.context import Context, SyncContext
 from tenure.message import MessageState
 from tenure.record import Progress
+from tenure.tasks.context import Context, SyncContext
 from tenure.testing.harness import Harness
 from tenure.testing.workers import Stage
 
 
 class ContextOutages:
-    """What a handler asks of its context while the store is away."""
+    """Tests of a handler's calls to its context while the store is away."""
 
     async def test_a_checkpoint_waits_until_the_store_is_back(self, harness: Harness) -> None:
         await _asks_during_an_outage(harness, "checkpoint")

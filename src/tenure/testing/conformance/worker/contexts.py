@@ -5,9 +5,9 @@ import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from tenure.context import Context, SyncContext
 from tenure.message import MessageState
 from tenure.record import Progress
+from tenure.tasks.context import Context, SyncContext
 from tenure.testing.harness import Harness
 from tenure.testing.workers import Stage
 

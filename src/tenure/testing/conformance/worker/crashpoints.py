@@ -12,9 +12,9 @@ import itertools
 from collections.abc import Awaitable, Callable
 from typing import Any
 
-from tenure.call import Options
-from tenure.context import Context
 from tenure.message import MessageState
+from tenure.tasks.call import Options
+from tenure.tasks.context import Context
 from tenure.testing.conformance.worker.contexts import payments, user_database
 from tenure.testing.harness import Harness
 from tenure.testing.workers import Stage
@@ -96,7 +96,7 @@ async def _hand_on(ctx: Context, stage: Stage) -> None:
 
 async def _everywhere(
     harness: Harness, name: str, handler: Handler, options: Options, expected: MessageState, *, handoffs: int = 0
-) -> list[list[str]]:  # fmt: skip
+) -> list[list[str]]:
     """Kill at every point; the traces of all runs."""
     traces: list[list[str]] = []
     for number in itertools.count(1):
@@ -114,7 +114,7 @@ async def _everywhere(
 
 async def _killed_at(
     stage: Stage, point: tuple[int, bool], handler: Handler, options: Options, expected: MessageState, handoffs: int
-) -> bool:  # fmt: skip
+) -> bool:
     """One message through one crash; whether the worker came as far as that point."""
     with user_database() as db:
 

@@ -1,13 +1,13 @@
-"""Effects: `ctx.once` is true once for each send, and again when an id or a key is sent anew after its window."""
+"""Effects: `ctx.once` is true once for each send, and again when an id or a key is sent again after its window."""
 
 import asyncio
 import sqlite3
 
-from tenure.call import Options
-from tenure.context import Context
 from tenure.message import MessageState, Outgoing
-from tenure.outgoing import outgoing
-from tenure.task import Task
+from tenure.tasks.build_message import outgoing
+from tenure.tasks.call import Options
+from tenure.tasks.context import Context
+from tenure.tasks.task import Task
 from tenure.testing.conformance.worker.contexts import payments, user_database
 from tenure.testing.harness import Harness, NotApplicable
 from tenure.testing.workers import Stage
@@ -19,7 +19,7 @@ _LONGEST_WINDOW = 40 * _DAY
 
 
 class Effects:
-    """One effect for each send."""
+    """Tests that each send has one effect."""
 
     async def test_an_id_sent_again_after_its_window_has_its_effect(self, harness: Harness) -> None:
         await _sent_again_after_the_window(harness, {"id": "order-7"})
@@ -84,7 +84,7 @@ class Effects:
                 assert (await stage.ended(await stage.submit(pay.bind(), key="order-7"))).state is MessageState.DEAD
                 await asyncio.sleep(1)
                 again = await stage.submit(pay.bind(), key="order-7")
-                # Sent anew by somebody who decided so, as a redrive is.
+                # Sent again on purpose, as by a redrive.
                 assert (await stage.ended(again)).state is MessageState.COMPLETED
                 assert payments(db) == [100, 100]
 

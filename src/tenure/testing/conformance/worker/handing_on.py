@@ -5,12 +5,12 @@ import itertools
 from collections.abc import Callable, Sequence
 
 from tenure.broker import Broker, Refused, Sent
-from tenure.call import Options
-from tenure.context import Context
 from tenure.errors import BadMessage, BrokerError, QueueGone, StoreMissing
 from tenure.message import MessageState, Outgoing
-from tenure.refusal import error_of
-from tenure.task import Task
+from tenure.rules.rejections import error_of
+from tenure.tasks.call import Options
+from tenure.tasks.context import Context
+from tenure.tasks.task import Task
 from tenure.testing.faulty.honest import HonestBroker
 from tenure.testing.harness import Harness
 from tenure.testing.virtual import VirtualClock

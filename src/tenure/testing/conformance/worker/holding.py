@@ -1,11 +1,11 @@
-"""Holding: nobody else runs a message while its worker lives, and somebody does soon after it died."""
+"""Holding: no other worker runs a message while its worker lives, and another one does soon after its death."""
 
 import asyncio
 
-from tenure.context import Context
 from tenure.errors import LeaseLost
 from tenure.message import MessageState
 from tenure.rules.lapse import LOSSES_BEFORE_ALONE, MAX_LOST
+from tenure.tasks.context import Context
 from tenure.testing.harness import QUEUE, Harness
 from tenure.testing.workers import Stage
 

@@ -1,14 +1,14 @@
 """Payloads of completed messages: kept in the journal where a task asks for it, and nowhere else."""
 
-from tenure import kept_payload
-from tenure.kept_payload import KEPT_BYTES, KeptPayload
 from tenure.message import MessageState
+from tenure.tasks import kept_payload
+from tenure.tasks.kept_payload import KEPT_BYTES, KeptPayload
 from tenure.testing.harness import Harness
 from tenure.testing.workers import Stage
 
 
 class KeepingPayloads:
-    """`keep_payload=True`."""
+    """Tests of `keep_payload=True`."""
 
     async def test_the_payload_of_a_completed_message_is_kept_where_its_task_asks_for_it(
         self, harness: Harness

@@ -1,9 +1,9 @@
-"""Keys: what is done under a key is done, and nobody runs beside somebody else."""
+"""Keys: work with a key is done once, and never by two workers at a time."""
 
 import asyncio
 
-from tenure.context import Context
 from tenure.message import Message, MessageState, Outgoing
+from tenure.tasks.context import Context
 from tenure.testing.harness import QUEUE, Harness
 from tenure.testing.workers import Stage
 from tenure.verdict import Reject

@@ -1,4 +1,4 @@
-"""A stage for messages whose bodies are too large: a cloakroom stands on it, and the broker takes few bytes.
+"""A stage for messages whose bodies are too large: a blob store stands on it, and the broker takes few bytes.
 
 So it is the same on all brokers, whatever they take. Used by the suites `checking` and `checking_crashes`.
 """
@@ -8,8 +8,8 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 from tenure import assembly
-from tenure.claim_check import ClaimCheck
-from tenure.runtime.tidying import Tidier
+from tenure.client.claim_check import ClaimCheck
+from tenure.runtime.background.blob_gc import BlobCollector
 from tenure.testing.harness import Harness
 from tenure.testing.workers import Stage
 
@@ -20,17 +20,17 @@ SMALL = "y" * 50
 
 
 @asynccontextmanager
-async def stage_with_cloakroom(harness: Harness, queue: str | None = None) -> AsyncIterator[Stage]:
+async def stage_with_blob_store(harness: Harness, queue: str | None = None) -> AsyncIterator[Stage]:
     stage = Stage(harness) if queue is None else Stage(harness, queue)
-    stage.cloakroom = assembly.cloakroom("memory://", clock=harness.clock)
+    stage.blob_store = assembly.blob_store("memory://", clock=harness.clock)
     stage.body_limit = LIMIT
     async with stage:
         yield stage
 
 
 async def names_of_bodies(stage: Stage) -> list[str]:
-    assert stage.cloakroom is not None
-    return [left.name for left in await stage.cloakroom.browse()]
+    assert stage.blob_store is not None
+    return [left.name for left in await stage.blob_store.browse()]
 
 
 async def until_empty(stage: Stage) -> None:
@@ -43,8 +43,8 @@ async def until_empty(stage: Stage) -> None:
 
 
 async def tidy_up(stage: Stage) -> None:
-    """As if an hour had passed and a worker had looked at everything."""
-    assert stage.cloakroom is not None
+    """Let an hour pass and a worker tidy up everything."""
+    assert stage.blob_store is not None
     await asyncio.sleep(3_601)
     state = stage.harness.state
-    await Tidier(ClaimCheck(stage.cloakroom), state.records, state.board, "test").look()
+    await BlobCollector(ClaimCheck(stage.blob_store), state.records, state.board, "test").look()

@@ -116,7 +116,7 @@ async def _dies(act: Any) -> bool:
 
 
 class _Work:
-    """A task on a stage that rejects every message until it is mended."""
+    """A task on a stage that rejects every message until it is fixed."""
 
     def __init__(self, stage: Stage) -> None:
         """Broken at first."""

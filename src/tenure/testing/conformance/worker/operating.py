@@ -3,11 +3,11 @@
 import asyncio
 import functools
 
-from tenure.context import Context
+from tenure.client.operator import Operator
 from tenure.event import EventKind
 from tenure.message import MessageState
-from tenure.operating import Operator
-from tenure.schedule import schedule_from
+from tenure.tasks.context import Context
+from tenure.tasks.schedule import schedule_from
 from tenure.testing.harness import QUEUE, Harness
 from tenure.testing.operated import operate_on
 from tenure.testing.workers import Stage
@@ -66,7 +66,7 @@ class Operating:
                 assert (record.state, record.result) == (MessageState.CANCELLED, None)
 
     async def test_a_cancelled_run_is_told_as_cancelled_and_by_whom(self, harness: Harness) -> None:
-        """No lost lease: somebody wanted it so. Its number is that of the run that was ended."""
+        """An operator cancelled it, so it is no lost lease. Its number is that of the ended run."""
         async with Stage(harness) as stage:
 
             @stage.task(lease=LONG_LEASE)

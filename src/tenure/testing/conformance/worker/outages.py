@@ -2,8 +2,8 @@
 
 import asyncio
 
-from tenure.context import Context
 from tenure.message import MessageState
+from tenure.tasks.context import Context
 from tenure.testing.harness import Harness, NotApplicable
 from tenure.testing.workers import Actor, Stage
 from tenure.verdict import Reject
@@ -96,7 +96,7 @@ class Outages:
             id = await stage.submit(work.bind(), key="k")
             actor = await stage.start()
             await stage.until(lambda: "run" in stage.trace)
-            # Nor does it lease: else it might take what it lost itself, again and again, and nobody would see.
+            # Nor does it lease: else it might take what it lost itself, again and again, unseen.
             actor.wire.away("ledger.*", "broker.lease")
             await stage.start()
             await asyncio.sleep(2.4 * harness.lease_seconds)

@@ -5,10 +5,10 @@ Their bytes are brought in by `Harness.damage`: to a worker, what it cannot read
 
 import asyncio
 
-from tenure.call import Call
 from tenure.foreign import Foreign
 from tenure.message import MessageState
 from tenure.record import Record
+from tenure.tasks.call import Call
 from tenure.testing.harness import QUEUE, Harness
 from tenure.testing.workers import Stage
 from tenure.verdict import Reject
@@ -111,7 +111,7 @@ class Routing:
             async def work() -> str:
                 if broken:
                     raise OSError
-                return "mended"
+                return "fixed"
 
             stage.router.add(QUEUE, lambda _: work.bind())
             id = await stage.submit(work.bind())
@@ -122,7 +122,7 @@ class Routing:
             broken.clear()
             assert await harness.broker.redrive([id]) == [id]
             await stage.until(lambda: _is_done(harness, id))
-            assert (await harness.record(id)).result == b'"mended"'
+            assert (await harness.record(id)).result == b'"fixed"'
 
     async def test_a_key_of_its_route_makes_it_once(self, harness: Harness) -> None:
         async with Stage(harness) as stage:

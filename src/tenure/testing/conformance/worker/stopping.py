@@ -2,14 +2,14 @@
 
 import asyncio
 
-from tenure.context import Context
 from tenure.message import MessageState
+from tenure.tasks.context import Context
 from tenure.testing.harness import Harness
 from tenure.testing.workers import Stage
 
 
 class Stopping:
-    """What happens between the first SIGTERM and the end."""
+    """Tests of a worker between the first SIGTERM and its end."""
 
     async def test_what_ends_within_the_grace_is_completed(self, harness: Harness) -> None:
         async with Stage(harness) as stage:
@@ -153,7 +153,8 @@ class Stopping:
             await asyncio.sleep(30)
             assert not stopping.done(), "the verdict waits for the broker"
             actor.worker.ask_to_stop()
-            await asyncio.wait_for(stopping, 20)
+            async with asyncio.timeout(20):
+                await stopping
             await harness.kill(actor.worker.owner)
             await stage.start()
             assert (await stage.ended(id)).state is MessageState.COMPLETED

@@ -9,9 +9,9 @@ import random
 import sqlite3
 from typing import Any
 
-from tenure.context import Context, Link
 from tenure.message import MessageState
 from tenure.runtime.delivery import Delivery
+from tenure.tasks.context import Context, ContextLink
 from tenure.testing.conformance.worker.contexts import payments, user_database
 from tenure.testing.harness import Harness
 from tenure.testing.workers import Actor, Stage
@@ -29,7 +29,7 @@ _WORDS = (
 
 
 class Storms:
-    """Nothing is lost and nothing is done twice, whatever comes together."""
+    """Tests that nothing is lost or done twice when many faults come together."""
 
     async def test_nothing_is_lost_and_nothing_is_done_twice(self, harness: Harness) -> None:
         for seed in range(harness.storms):
@@ -120,7 +120,7 @@ class _Storm(Stage):
         await self._reinforce()
 
     async def _slander(self) -> None:
-        """It is well, and is declared dead all the same."""
+        """Declare a worker dead that is running well."""
         await self.harness.broker.retire(self._victim().worker.owner_id, crashed=self._random.random() < 0.5)
 
     async def _stop(self) -> None:
@@ -158,12 +158,12 @@ class _Storm(Stage):
 
 
 class _Here:
-    """Stands for the solo child, to which suspects go: runs the handler in this loop."""
+    """Replaces the solo child for suspects: runs the handler in this loop."""
 
     def __init__(self, _locate: object, **_: object) -> None: ...
 
-    async def run(self, delivery: Delivery, link: Link) -> Completed:
-        message, task = delivery.message, delivery.task
+    async def run(self, delivery: Delivery, link: ContextLink) -> Completed:
+        message, task = delivery.whole, delivery.task
         assert message is not None
         assert task is not None
         arguments, _ = task.signature.arguments(message.body)

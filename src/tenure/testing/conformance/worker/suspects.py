@@ -8,13 +8,13 @@ import asyncio
 from typing import Any
 
 from tenure.clock import Clock
-from tenure.context import Link
 from tenure.errors import ConfigurationError
 from tenure.message import MessageState
-from tenure.runtime.children import ChildDied
 from tenure.runtime.delivery import Delivery
-from tenure.runtime.handling import CHILD_FAILED_SECONDS
-from tenure.runtime.patience import GIVE_UP_SECONDS
+from tenure.runtime.path.handling import CHILD_FAILED_SECONDS
+from tenure.runtime.path.repeated_returns import GIVE_UP_SECONDS
+from tenure.runtime.processes.pool import ChildDied
+from tenure.tasks.context import ContextLink
 from tenure.testing.harness import Harness
 from tenure.testing.workers import Stage
 from tenure.verdict import Completed
@@ -23,7 +23,7 @@ SIGSEGV = 11
 
 
 class _Pool:
-    """Stands for a pool of child processes."""
+    """Replaces a pool of child processes."""
 
     #: What ran in a child: the name of the pool, and the message.
     ran: list[tuple[str, str]]
@@ -40,7 +40,7 @@ class _Pool:
         self._alone = not reuse
         self._clock = clock
 
-    async def run(self, delivery: Delivery, _link: Link) -> Completed:
+    async def run(self, delivery: Delivery, _link: ContextLink) -> Completed:
         if self.broken:
             raise ConfigurationError(self.broken)
         async with self._slots:
@@ -60,7 +60,7 @@ def _pool() -> type[_Pool]:
     """A class of its own for each test."""
 
     class Pool(_Pool):
-        ran: list[tuple[str, str]] = []  # noqa: RUF012 - made anew by each call
+        ran: list[tuple[str, str]] = []  # noqa: RUF012 - made again by each call
         deadly: set[str] = set()  # noqa: RUF012
         broken = ""
         most: dict[str, int] = {}  # noqa: RUF012
@@ -69,7 +69,7 @@ def _pool() -> type[_Pool]:
 
 
 class Suspects:
-    """No innocent victims."""
+    """Tests that no innocent message is blamed for a crash."""
 
     async def test_after_two_crashes_it_runs_alone(self, harness: Harness) -> None:
         async with Stage(harness) as stage:
@@ -154,7 +154,7 @@ class Suspects:
             assert harness.clock.monotonic() - began < 10.0
 
     async def test_one_that_cannot_be_run_alone_is_put_aside_in_the_end(self, harness: Harness) -> None:
-        """No child can import the app, because a function made it: then it must not go round for ever."""
+        """No child can import the app, because a function made it: the message must not be retried for ever."""
         async with Stage(harness) as stage:
             pool = _pool()
             id, runs = await _killed_twice(stage, pool)

@@ -7,10 +7,10 @@ from datetime import UTC, datetime
 
 import pytest
 
-from tenure.context import Context
-from tenure.door import Door
+from tenure.client.client import Client
 from tenure.message import MessageState
-from tenure.schedule import schedule_from
+from tenure.tasks.context import Context
+from tenure.tasks.schedule import schedule_from
 from tenure.testing.harness import Harness
 from tenure.testing.virtual import SkewedClock
 from tenure.testing.workers import Stage
@@ -48,13 +48,13 @@ class Timekeeping:
 
     async def test_what_senders_with_wrong_clocks_send_expires_in_time(self, harness: Harness) -> None:
         for ahead in WRONG:
-            async with Stage(harness) as stage, _door(harness, ahead) as door:
+            async with Stage(harness) as stage, _client(harness, ahead) as client:
 
                 @stage.task
                 async def work() -> None: ...
 
-                handles = [await door.submit(work.bind(), {"expires": seconds}) for seconds in (20.0, 600.0)]
-                handles += await door.submit_many([work.bind(), work.bind().having(expires=20.0)], {})
+                handles = [await client.submit(work.bind(), {"expires": seconds}) for seconds in (20.0, 600.0)]
+                handles += await client.submit_many([work.bind(), work.bind().having(expires=20.0)], {})
                 await harness.advance(30.0)
                 await stage.start()
                 states = [(await stage.ended(handle.id)).state for handle in handles]
@@ -62,13 +62,13 @@ class Timekeeping:
 
     async def test_a_moment_is_one_of_the_stores_clock(self, harness: Harness) -> None:
         for ahead in WRONG:
-            async with Stage(harness) as stage, _door(harness, ahead) as door:
+            async with Stage(harness) as stage, _client(harness, ahead) as client:
 
                 @stage.task
                 async def work() -> None: ...
 
                 moment = datetime.fromtimestamp(harness.state.wall() + 300.0, UTC)
-                handle = await door.submit(work.bind(), {"at": moment})
+                handle = await client.submit(work.bind(), {"at": moment})
                 assert (await harness.record(handle.id)).due_in == pytest.approx(300.0, abs=2.0)
 
     async def test_what_is_handed_on_expires_by_the_stores_clock(self, harness: Harness) -> None:
@@ -125,13 +125,11 @@ class Timekeeping:
 
 
 @asynccontextmanager
-async def _door(harness: Harness, ahead: float) -> AsyncIterator[Door]:
-    """What a sender's app has, on a machine whose clock is so far ahead."""
-    door = Door(
-        harness.broker, harness.state, SkewedClock(harness.clock, ahead), client="test", namespace=None
-    )  # fmt: skip
-    await door.open()
+async def _client(harness: Harness, ahead: float) -> AsyncIterator[Client]:
+    """Make the client of a sender whose machine's clock is that far ahead."""
+    client = Client(harness.broker, harness.state, SkewedClock(harness.clock, ahead), client="test", namespace=None)
+    await client.open()
     try:
-        yield door
+        yield client
     finally:
-        await door.close()
+        await client.close()

@@ -1,0 +1,1 @@
+"""The commands of `tenure`, one file or folder each."""

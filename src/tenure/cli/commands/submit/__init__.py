@@ -1,0 +1,1 @@
+"""`tenure submit`, and waiting for a result."""

@@ -1,0 +1,1 @@
+"""`tenure worker`, and what only it needs."""

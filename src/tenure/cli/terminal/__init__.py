@@ -1,0 +1,1 @@
+"""Terminal formats, to show and to read: tables, colours, durations, moments, sizes."""

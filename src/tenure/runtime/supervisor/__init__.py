@@ -1,0 +1,1 @@
+"""The parent of several worker processes, and the protocol between a worker and its parent."""

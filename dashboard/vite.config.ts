@@ -4,10 +4,11 @@ import tailwindcss from "@tailwindcss/vite";
 import react from "@vitejs/plugin-react";
 import { defineConfig } from "vite";
 import { licenses } from "./scripts/licenses.ts";
+import { plotLocale } from "./scripts/plot-locale.ts";
 
 export default defineConfig({
   base: "./",
-  plugins: [react(), tailwindcss(), licenses()],
+  plugins: [react(), tailwindcss(), licenses(), plotLocale()],
   build: {
     outDir: "../src/tenure/server/static",
     emptyOutDir: true,
@@ -27,6 +28,7 @@ export default defineConfig({
           groups: [
             { name: "libraries", test: /node_modules\/(?!uplot)/ },
             { name: "plot-library", test: /node_modules\/uplot/ },
+            { name: "shared", test: /src\/(api|format|live|shell|words|parts\/(?!plot|json-view)|queues\/queue-columns)/ },
           ],
         },
       },

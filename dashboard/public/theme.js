@@ -3,7 +3,7 @@ try {
   const theme = localStorage.getItem("tenure.theme");
   if (theme === "light" || theme === "dark") document.documentElement.dataset.theme = theme;
   const density = localStorage.getItem("tenure.density");
-  if (density === "comfortable") document.documentElement.dataset.density = density;
+  if (density === "compact" || density === "comfortable") document.documentElement.dataset.density = density;
 } catch {
   // A browser that keeps nothing shows the system's theme.
 }

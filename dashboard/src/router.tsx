@@ -24,7 +24,7 @@ const overview = createRoute({
 const queues = createRoute({
   getParentRoute: () => root,
   path: "/queues",
-  validateSearch: partly((search) => ({ find: text(search["find"]) })),
+  validateSearch: partly((search) => ({ find: text(search["find"]), sort: text(search["sort"]) })),
   component: lazyRouteComponent(() => import("./pages/queues")),
 });
 
@@ -34,8 +34,23 @@ const queue = createRoute({
   validateSearch: partly((search) => ({
     window: oneOf(search["window"], ["3600", "21600", "86400"] as const),
     task: text(search["task"]),
+    by: oneOf(search["by"], ["hour", "day"] as const),
   })),
   component: lazyRouteComponent(() => import("./pages/queue")),
+});
+
+const clients = createRoute({
+  getParentRoute: () => root,
+  path: "/clients",
+  validateSearch: partly((search) => ({ find: text(search["find"]), sort: text(search["sort"]) })),
+  component: lazyRouteComponent(() => import("./pages/clients")),
+});
+
+const client = createRoute({
+  getParentRoute: () => root,
+  path: "/clients/$name",
+  validateSearch: partly((search) => ({ window: oneOf(search["window"], ["3600", "21600", "86400"] as const) })),
+  component: lazyRouteComponent(() => import("./pages/client")),
 });
 
 const leases = createRoute({
@@ -87,11 +102,30 @@ const dead = createRoute({
 const workers = createRoute({
   getParentRoute: () => root,
   path: "/workers",
-  validateSearch: partly((search) => ({ worker: text(search["worker"]) })),
+  validateSearch: partly((search) => ({ worker: text(search["worker"]), sort: text(search["sort"]) })),
   component: lazyRouteComponent(() => import("./pages/workers")),
 });
 
-const schedules = createRoute({ getParentRoute: () => root, path: "/schedules", component: lazyRouteComponent(() => import("./pages/schedules")) });
+const schedules = createRoute({
+  getParentRoute: () => root,
+  path: "/schedules",
+  validateSearch: partly((search) => ({ schedule: text(search["schedule"]) })),
+  component: lazyRouteComponent(() => import("./pages/schedules")),
+});
+
+const webhooks = createRoute({
+  getParentRoute: () => root,
+  path: "/webhooks",
+  validateSearch: partly((search) => ({ endpoint: text(search["endpoint"]), show: oneOf(search["show"], ["failed", "done"] as const) })),
+  component: lazyRouteComponent(() => import("./pages/webhooks")),
+});
+
+const findings = createRoute({
+  getParentRoute: () => root,
+  path: "/findings",
+  validateSearch: partly((search) => ({ finding: text(search["finding"]) })),
+  component: lazyRouteComponent(() => import("./pages/findings")),
+});
 
 const events = createRoute({
   getParentRoute: () => root,
@@ -113,7 +147,7 @@ const system = createRoute({
 });
 
 export const router = createRouter({
-  routeTree: root.addChildren([overview, queues, queue, leases, messages, message, dead, workers, schedules, events, system]),
+  routeTree: root.addChildren([overview, queues, queue, clients, client, leases, messages, message, dead, workers, schedules, webhooks, findings, events, system]),
   basepath: config.base || "/",
   parseSearch,
   stringifySearch,

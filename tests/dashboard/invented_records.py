@@ -5,12 +5,14 @@
 from typing import Any
 
 import msgspec
+from tests.dashboard import invented_store
 from tests.dashboard.invented_store import DEAD_ID, NOW, OVERDUE_ID, TRACEBACK
 
 from tenure.client.operations.acts import ActEntry, ActList
 from tenure.client.operations.events import EventEntry, EventPage
 from tenure.client.operations.life import Step
 from tenure.client.operations.message_detail import MessageDetail
+from tenure.client.operations.message_status import MessageStatus
 from tenure.client.operations.settings import SettingInForce, SettingList
 from tenure.event import EventKind
 from tenure.handler_stack import FrameKind, FrameStack, HandlerStack, Place, RunPhase, StackFrame
@@ -67,7 +69,8 @@ def _detail(message: Message, state: MessageState, life: tuple[Step, ...], **mor
         "id": message.id, "queue": message.queue, "task": message.task, "state": state, "counters": Counters(), "owner": None,
         "fence": None, "sent_at": message.sent_at, "finished_at": None, "deadline_in": None, "due_in": None, "result": None,
         "reason": None, "progress": None, "history": (), "body": message.body, "kept_payload": None,
-        "raw": msgspec.json.encode(message).decode(), "message": message, "life": life, "paused": None, "size": None, "usual_seconds": None,
+        "raw": msgspec.json.encode(message).decode(), "message": message, "life": life, "paused": None, "limit": None,
+        "waits_for_limit": False, "size": None, "usual_seconds": None,
     }  # fmt: skip
     return MessageDetail(**{**given, **more})
 
@@ -109,6 +112,43 @@ def events() -> EventPage:
         for place, (ago, kind, fields) in enumerate(told)
     ]
     return EventPage(events=tuple(entries), after=4712, before=4700, first=1, last=4711, gap=False)
+
+
+#: The last ticks of `invoices`, oldest first: when it was due (06:00 in Berlin), and what became of its message.
+_TICKS = (
+    ("01a0800b00", 1785556800.0, MessageState.COMPLETED), ("01a0900b00", 1788235200.0, MessageState.COMPLETED),
+    ("", 1790827200.0, None), ("01a0b00b00", invented_store.INVOICED_AT, MessageState.DEAD),
+)  # fmt: skip
+
+
+def ticks() -> EventPage:
+    """Those of one schedule; one of them was skipped."""
+    entries = [
+        EventEntry(
+            seq=100 + place,
+            kind=EventKind.TICKED,
+            at=at,
+            queue="mail",
+            task="send_mail",
+            message_id=id or None,
+            data={"schedule": "invoices", "missed": False},
+        )
+        for place, (id, at, _) in enumerate(_TICKS)
+    ]
+    return EventPage(events=tuple(entries), after=4712, before=None, first=1, last=4711, gap=False)
+
+
+def statuses() -> dict[str, MessageStatus]:
+    """Of the messages of these ticks."""
+    return {
+        id: MessageStatus(
+            id=id, queue="mail", task="send_mail", state=state, attempt=1, counters=Counters(1), owner=None,
+            sent_at=at, finished_at=at + 4, deadline_in=None, due_in=None, reason=None,
+            progress=None,
+        )
+        for id, at, state in _TICKS
+        if state is not None
+    }  # fmt: skip
 
 
 def acts() -> ActList:

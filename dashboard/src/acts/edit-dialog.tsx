@@ -3,23 +3,27 @@ import { useMutation } from "@tanstack/react-query";
 import { useState } from "react";
 import { laidOutText } from "../api/exact-json";
 import { ApiProblem } from "../api/problem";
-import type { EditResult, MessageDetail } from "../api/schema";
+import type { MessageDetail } from "../api/schema";
 import { shortId } from "../format/names";
 import { Dialog } from "../parts/dialog";
-import { sentence } from "../parts/states";
+import { Select } from "../parts/select";
+import { Redacted, sentence } from "../parts/states";
 import { say, sayFailed } from "../parts/toast";
 import { words } from "../words";
+import type { ExactChange, ExactEdit } from "./exact-edit";
 import { editMessage } from "./requests";
 
 export function EditDialog({ detail, body, onClose }: { detail: MessageDetail; body: string | null; onClose: (newId?: string) => void }) {
-  const [payload, setPayload] = useState(body === null ? "{}" : laidOutText(body));
+  const written = body === null ? "{}" : laidOutText(body);
+  const [payload, setPayload] = useState(written);
   const [queue, setQueue] = useState(detail.queue);
   const [priority, setPriority] = useState(String(detail.message?.priority ?? 5));
-  const [checked, setChecked] = useState<EditResult | null>(null);
+  const [checked, setChecked] = useState<ExactEdit | null>(null);
   const problem = jsonProblem(payload);
   const edit = (dryRun: boolean) =>
     editMessage(detail.id, {
-      payload,
+      // Left as it was, it is sent as it was, to the last byte.
+      payload: payload === written ? null : payload,
       queue: queue === detail.queue ? undefined : queue.trim(),
       priority: Number(priority) === (detail.message?.priority ?? 5) ? undefined : Number(priority),
       dryRun,
@@ -27,7 +31,7 @@ export function EditDialog({ detail, body, onClose }: { detail: MessageDetail; b
   const checking = useMutation({ mutationFn: () => edit(true), onSuccess: setChecked });
   const sending = useMutation({
     mutationFn: () => edit(false),
-    onSuccess: (result) => {
+    onSuccess: ({ result }) => {
       say(words.edit.sent(shortId(result.new_id ?? "")));
       onClose(result.new_id ?? undefined);
     },
@@ -71,10 +75,10 @@ export function EditDialog({ detail, body, onClose }: { detail: MessageDetail; b
           </label>
           <label className="flex w-24 flex-col gap-1">
             <span className="text-[12px] text-soft">{words.edit.priority}</span>
-            <select className="field" value={priority} onChange={(event) => changed(setPriority)(event.target.value)}>{Array.from({ length: 10 }, (_, one) => <option key={one}>{one}</option>)}</select>
+            <Select value={priority} onChange={(event) => changed(setPriority)(event.target.value)}>{Array.from({ length: 10 }, (_, one) => <option key={one}>{one}</option>)}</Select>
           </label>
         </div>
-        {checked && <Difference result={checked} />}
+        {checked && <Difference edit={checked} hasPayload={payload !== written} />}
       </div>
     </Dialog>
   );
@@ -89,24 +93,29 @@ function jsonProblem(text: string): string {
   }
 }
 
-function Difference({ result }: { result: EditResult }) {
+function Difference({ edit: { result, changes }, hasPayload }: { edit: ExactEdit; hasPayload: boolean }) {
   return (
     <section role="status">
       <h3 className="m-0 mb-1.5 text-[13px]">{words.edit.changes}</h3>
-      <p className="m-0 mb-2 text-[12px] text-soft">{result.checked ? words.edit.checked : words.edit.unchecked}</p>
-      {result.changes.length === 0 ? (
+      {hasPayload && <p className="m-0 mb-2 text-[12px] text-soft">{result.checked ? words.edit.checked : words.edit.unchecked}</p>}
+      {changes.length === 0 ? (
         <p className="m-0 text-soft">{words.edit.same}</p>
       ) : (
-        <div className="panel mono overflow-x-auto">
-          {result.changes.map((change) => (
-            <div key={change.path} className="border-b border-line-soft px-3 py-1.5 last:border-0">
-              <div className="text-soft">{change.path}</div>
-              {change.kind !== "added" && <div className="text-dead"><span aria-hidden="true">− </span><span className="sr-only">{words.edit.before} </span>{JSON.stringify(change.before)}</div>}
-              {change.kind !== "removed" && <div className="text-done"><span aria-hidden="true">+ </span><span className="sr-only">{words.edit.after} </span>{JSON.stringify(change.after)}</div>}
-            </div>
-          ))}
+        <div className="panel mono max-h-72 overflow-auto" tabIndex={0} role="region" aria-label={words.edit.changes}>
+          {changes.map((change) => <OneChange key={change.path} change={change} redacted={result.redacted} />)}
         </div>
       )}
     </section>
+  );
+}
+
+function OneChange({ change, redacted }: { change: ExactChange; redacted: boolean }) {
+  return (
+    <div className="border-b border-line-soft px-3 py-1.5 last:border-0">
+      <div className="text-soft">{change.path}</div>
+      {redacted && <Redacted />}
+      {change.before !== null && <div className="wrap-anywhere text-dead"><span aria-hidden="true">− </span><span className="sr-only">{words.edit.before} </span>{change.before}</div>}
+      {change.after !== null && <div className="wrap-anywhere text-done"><span aria-hidden="true">+ </span><span className="sr-only">{words.edit.after} </span>{change.after}</div>}
+    </div>
   );
 }

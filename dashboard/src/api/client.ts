@@ -1,6 +1,7 @@
 // Requests to the server of this page, and to nothing else.
 import { seen } from "../live/clock";
 import { apiRoot } from "./config";
+import { takeEarly } from "./early";
 import { ApiProblem, Disconnected } from "./problem";
 
 export type Params = Record<string, string | number | boolean | readonly string[] | null | undefined>;
@@ -31,13 +32,13 @@ async function send(method: string, path: string, body: string | undefined, sign
   }
   let response: Response;
   try {
-    response = await fetch(`${apiRoot}${path}`, {
+    response = (method === "GET" && (await takeEarly(path))) || (await fetch(`${apiRoot}${path}`, {
       method,
       headers,
       body,
       credentials: "same-origin",
       signal: signal ? AbortSignal.any([signal, timeout]) : timeout,
-    });
+    }));
   } catch (error) {
     if (signal?.aborted) throw error;
     throw new Disconnected("the server does not answer");
@@ -69,9 +70,15 @@ export async function get<T>(path: string, params?: Params, signal?: AbortSignal
   return value;
 }
 
+/** As `act`, with the text of the answer, for what must stay as it was written. */
+export async function actText(method: "POST" | "DELETE", path: string, body?: unknown): Promise<string> {
+  return (await send(method, path, bodyText(method, body))).text();
+}
+
+const bodyText = (method: string, body: unknown) => (body === undefined ? (method === "POST" ? "{}" : undefined) : typeof body === "string" ? body : JSON.stringify(body));
+
 /** `body` may be a text that is JSON already: then it is sent as it is. */
-export async function act<T>(method: "POST" | "DELETE", path: string, body?: unknown, params?: Params): Promise<T> {
-  const text = body === undefined ? (method === "POST" ? "{}" : undefined) : typeof body === "string" ? body : JSON.stringify(body);
-  const response = await send(method, path + queryText(params), text);
+export async function act<T>(method: "POST" | "PUT" | "DELETE", path: string, body?: unknown, params?: Params): Promise<T> {
+  const response = await send(method, path + queryText(params), bodyText(method, body));
   return (response.status === 204 ? undefined : await response.json()) as T;
 }

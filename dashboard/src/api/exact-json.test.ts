@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { laidOutText, slices, tokens } from "./exact-json";
+import { items, laidOutText, slices, tokens } from "./exact-json";
 
 const TEXT = '{"id":"a","body":{"n":12345678901234567890,"f":1.10,"s":"a \\"quoted\\" {brace}","l":[1,2,[3]]},"result":null,"message":{"headers":{"x":"y"}}}';
 
@@ -10,6 +10,10 @@ describe("JSON as it was written", () => {
     expect(found.get("body")).toContain("12345678901234567890");
     expect(found.get("result")).toBe("null");
     expect(slices(found.get("message")!)!.get("headers")).toBe('{"x":"y"}');
+  });
+  test("items are cut out without reading them", () => {
+    expect(items('[ {"a":"]"}, 12345678901234567890 ,[1,2],"x,y" ]')).toEqual(['{"a":"]"}', "12345678901234567890", "[1,2]", '"x,y"']);
+    expect([items("[]"), items("{}")]).toEqual([[], null]);
   });
   test("large and exact numbers stay", () => {
     const text = laidOutText(slices(TEXT)!.get("body")!);

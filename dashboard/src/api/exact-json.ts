@@ -22,6 +22,21 @@ export function slices(text: string): Map<string, string> | null {
   return found;
 }
 
+/** The raw text of each item of a JSON array; null where the text is none. */
+export function items(text: string): string[] | null {
+  let at = skipSpace(text, 0);
+  if (text[at] !== "[") return null;
+  const found: string[] = [];
+  at = skipSpace(text, at + 1);
+  while (at < text.length && text[at] !== "]") {
+    const end = skipValue(text, at);
+    found.push(text.slice(at, end));
+    at = skipSpace(text, end);
+    if (text[at] === ",") at = skipSpace(text, at + 1);
+  }
+  return found;
+}
+
 function skipSpace(text: string, at: number): number {
   while (at < text.length && /\s/.test(text[at]!)) at += 1;
   return at;

@@ -20,6 +20,18 @@ export interface AccessToken {
   used_at: number | null;
 }
 
+/** A message that is done. */
+export interface AckEntry {
+  token: string;
+  /** What it resulted in: any JSON value, kept for those who wait for the result. */
+  result?: unknown;
+}
+
+/** Messages that are done. */
+export interface Acks {
+  leases: AckEntry[];
+}
+
 /** One act, with its place in the log. */
 export interface ActEntry {
   /** Its place in the log; grows. */
@@ -29,7 +41,7 @@ export interface ActEntry {
   at: number;
   /** Who; empty: unknown. */
   by: string;
-  /** Through which door: `cli`, `api`, `http`, `dashboard`. */
+  /** How the act reached Tenure: `cli`, `api`, `http` or `dashboard`. */
   triggered_by: string;
   /** The address of an HTTP client; empty: this machine. */
   source: string;
@@ -49,7 +61,13 @@ export interface ActList {
   before: number | null;
 }
 
-/** What an act on many messages came to. */
+/** Who has to look, and when. */
+export type AlertSeverity = "page" | "show" | "ticket";
+
+/** Whether deliveries go out. */
+export type BreakerState = "closed" | "half_open" | "open";
+
+/** The result of an act on many messages. */
 export interface BulkResult {
   /** Messages that were meant. */
   found: number;
@@ -79,7 +97,7 @@ export interface CancelRequest {
   all?: boolean;
   /** Only say how many. */
   dry_run?: boolean;
-  /** At most so many in this request. */
+  /** At most this many in this request. */
   limit?: number;
   /** Of `leased`, `ready` and `delayed`. */
   states?: MessageState[];
@@ -89,7 +107,7 @@ export interface CancelRequest {
   text?: string | null;
   /** Sent before this: Unix seconds or RFC 3339. */
   until?: string | number | null;
-  /** At most so many a second, evenly; not with `ids`. The request then ends after about 20 s. */
+  /** At most this many a second, evenly; not with `ids`. The request then ends after about 20 s. */
   per_second?: number | null;
 }
 
@@ -121,6 +139,167 @@ export interface Change {
   before: unknown;
   /** None where it was removed. */
   after: unknown;
+}
+
+/** The messages that a handler has handed on. */
+export interface ChildList {
+  /** The message whose handler did. */
+  id: string;
+  /** The parent that handed that one on. Null: it has no parent, or it has ended and that is not kept. */
+  parent_id: string | null;
+  /** In the order in which they were handed on. */
+  children: ChildMessage[];
+  /** There may be others: it was not looked further. */
+  more: boolean;
+}
+
+/** A message that another one's handler has handed on. */
+export interface ChildMessage {
+  id: string;
+  queue: string;
+  /** Null: the message cannot be read. */
+  task: string | null;
+  state: MessageState;
+}
+
+/** What became of a client. */
+export interface ClientChange {
+  client: string;
+  queue: string;
+  /** False: it was so before. */
+  changed: boolean;
+}
+
+/** One client, with its tasks. */
+export interface ClientDetail {
+  client: string;
+  queue: string;
+  /** Ready to be leased. */
+  waiting: number | null;
+  delayed: number | null;
+  running: number | null;
+  dead: number | null;
+  /** Of what has been ready for longest. */
+  oldest_age_seconds: number | null;
+  /** The figures are estimates. */
+  estimated: boolean;
+  paused: Pause | null;
+  /** Null: it has none. */
+  quota: ClientQuota | null;
+  /** So many times the work time of a client of weight 1: what an operator set, else `TENURE_CLIENT_WEIGHTS`, else 1. */
+  weight: number;
+  /** Messages a second that were sent. */
+  in_per_second: number | null;
+  /** Messages a second that ended. */
+  out_per_second: number | null;
+  /** Messages that were completed, and those that became dead letters. */
+  completed: number | null;
+  died: number | null;
+  /** Of the runs that ended, the part that failed. Null: nothing ran. */
+  error_share: number | null;
+  /** How long its handlers ran, all together. */
+  work_seconds: number | null;
+  /** Of all that handlers worked for clients in that time, the part that was for this one. */
+  work_share: number | null;
+  /** What each of its tasks did in the last hour. */
+  tasks: Figures[];
+  window_seconds: number;
+}
+
+/** One page of the clients, by name. */
+export interface ClientPage {
+  clients: ClientStatus[];
+  /** Rates and shares are of so many seconds. */
+  window_seconds: number;
+  /** Where to go on. Null: at the end. */
+  after: string | null;
+}
+
+/** What a purge removed, or would have. */
+export interface ClientPurge {
+  queue: string;
+  /** Messages that were removed. */
+  purged: number;
+  /** By state, how many there were to remove. Null: the broker cannot say. */
+  would: Record<string, number | null>;
+  dry_run: boolean;
+  /** More is there; the same call goes on. */
+  more: boolean;
+  client: string;
+}
+
+/** The quota of a client that is in force. None: no quota of that kind. */
+export interface ClientQuota {
+  /** At most so many may wait, ready or delayed: further ones are refused. */
+  waiting: number | null;
+  /** At most so many run at once, over all workers. */
+  running: number | null;
+  /** At most so many start in a second, over all workers. */
+  per_second: number | null;
+  /** The same as people write it, such as `100/m`. */
+  rate: string | null;
+  /** So many bytes of JSON a payload may have. */
+  payload_bytes: number | null;
+  /** When an operator last set part of it, in Unix seconds. Null: it is the default of every client. */
+  at: number | null;
+  /** The operator. */
+  by: string;
+  /** The part of `waiting` that is used: 1 is full. Null: there is no such quota, or the number is not known. */
+  waiting_use: number | null;
+  /** The part of `running` that is used. */
+  running_use: number | null;
+}
+
+/** One client: what its queue holds, and what went through it in the last hour. None: it cannot be known. */
+export interface ClientStatus {
+  client: string;
+  queue: string;
+  /** Ready to be leased. */
+  waiting: number | null;
+  delayed: number | null;
+  running: number | null;
+  dead: number | null;
+  /** Of what has been ready for longest. */
+  oldest_age_seconds: number | null;
+  /** The figures are estimates. */
+  estimated: boolean;
+  paused: Pause | null;
+  /** Null: it has none. */
+  quota: ClientQuota | null;
+  /** So many times the work time of a client of weight 1: what an operator set, else `TENURE_CLIENT_WEIGHTS`, else 1. */
+  weight: number;
+  /** Messages a second that were sent. */
+  in_per_second: number | null;
+  /** Messages a second that ended. */
+  out_per_second: number | null;
+  /** Messages that were completed, and those that became dead letters. */
+  completed: number | null;
+  died: number | null;
+  /** Of the runs that ended, the part that failed. Null: nothing ran. */
+  error_share: number | null;
+  /** How long its handlers ran, all together. */
+  work_seconds: number | null;
+  /** Of all that handlers worked for clients in that time, the part that was for this one. */
+  work_share: number | null;
+}
+
+/** A program that leases over HTTP. */
+export interface ConsumerStatus {
+  /** The owner of its leases: `http:{token}/{name}`. */
+  id: string;
+  /** As it calls itself. */
+  name: string;
+  /** The id of its access token. */
+  token: string;
+  /** The queues that it asked for last. */
+  queues: string[];
+  holds: HeldMessage[];
+  /** Seconds since its last request. Null: no server reported it. */
+  silent_seconds: number | null;
+  /** Messages that it finished in the last minute. Null: no server reported it. */
+  rate_per_minute: number | null;
+  /** Attempts that ended in error in the last minute. */
+  errors_per_minute: number | null;
 }
 
 /** How often things happened to a message, by logical id, since its last redrive. */
@@ -175,27 +354,82 @@ export interface DeadGroups {
   hours_since: number;
 }
 
-/** Which dead letters: those of `ids`, or all that match every filter. */
-export interface DeadSelection {
-  /** Only these; no filter goes with them. */
-  ids?: string[];
-  /** Names, or patterns such as `acme-*`. */
-  queues?: string[];
-  task?: string | null;
-  /** Sent, or died, not before this: Unix seconds or RFC 3339. */
-  since?: string | number | null;
-  /** Every one that there is. Without it a request needs ids or a filter. */
-  all?: boolean;
-  /** Only say how many. */
-  dry_run?: boolean;
-  /** At most so many in this request. */
-  limit?: number;
-  /** The code of the reason, such as `max_attempts`. */
-  reason?: string | null;
-  /** Those of one group: its `fingerprint`. */
-  fingerprint?: string | null;
-  /** Died before this: Unix seconds or RFC 3339. */
-  before?: string | number | null;
+/** A message that can never succeed. */
+export interface DeadLetterEntry {
+  token: string;
+  /** For people: why. */
+  reason?: string;
+  /** The class of the error, by which failures are grouped. */
+  error?: string;
+  /** The traceback, shortened if it is long. */
+  traceback?: string;
+}
+
+/** Messages that can never succeed. */
+export interface DeadLetters {
+  leases: DeadLetterEntry[];
+}
+
+/** One delivery, as it stands. */
+export interface Delivery {
+  /** Also its `webhook-id`. */
+  id: string;
+  state: MessageState;
+  /** Null: it was made by a newer Tenure, or its payload is kept elsewhere. */
+  endpoint: string | null;
+  /** Set: another URL than the endpoint's own. */
+  url: string | null;
+  /** The message whose end it tells. */
+  message_id: string | null;
+  /** completed, failed or cancelled. */
+  status: string | null;
+  attempts: number;
+  /** What the receiver answered last. Null: nothing, or it was not asked yet. */
+  answer_status: number | null;
+  answer_seconds: number | null;
+  /** Why the last attempt failed; of a dead letter, why it was given up. */
+  error: string | null;
+  made_at: number | null;
+  /** Seconds until the next attempt. Null: it is not waiting for one. */
+  next_in: number | null;
+  finished_at: number | null;
+}
+
+/** The deliveries that were found. */
+export interface DeliveryPage {
+  deliveries: Delivery[];
+  more: boolean;
+  /** Where to go on. Null: at the end. */
+  after: string | null;
+  /** Endings that wait to become deliveries, by endpoint; those of which there are very many are not all counted. */
+  waiting: Record<string, number>;
+}
+
+/** Why an endpoint is disabled. */
+export interface DisableReason {
+  reason?: string;
+}
+
+/** Why it came again. */
+export type DuplicateCause = "delete_failed" | "expired_mid_run" | "redelivered" | "redriven" | "sent_again";
+
+/** Runs that took at least `from_seconds` and less than `to_seconds`. Buckets without runs are left out. */
+export interface DurationBucket {
+  from_seconds: number;
+  to_seconds: number;
+  runs: number;
+}
+
+/** How long runs took, by this many samples. */
+export interface Durations {
+  samples: number;
+  /** Of them, those that were ended from outside: they would have taken longer. */
+  killed: number;
+  mean: number;
+  q50: number;
+  q95: number;
+  q99: number;
+  longest: number;
 }
 
 /** What of a dead letter is to be different. */
@@ -233,6 +467,103 @@ export interface Ending {
   reason?: Reason | null;
 }
 
+/** What became of an endpoint. */
+export interface EndpointChange {
+  name: string;
+  /** False: it was so before. */
+  changed: boolean;
+}
+
+/** Why an endpoint gets nothing. Its endings wait until it is enabled. */
+export interface EndpointDisabled {
+  /** operator, gone (it answered 410) or failing (for too long). */
+  code: string;
+  reason: string;
+  at: number;
+  by: string;
+}
+
+/** What is to be changed. What is null stays as it is. */
+export interface EndpointEdit {
+  url?: string | null;
+  clients?: string[] | null;
+  events?: MessageState[] | null;
+  hosts?: string[] | null;
+}
+
+/** What is known of an endpoint's answers. */
+export interface EndpointHealth {
+  /** closed: deliveries go out. open: it rests. half_open: one delivery goes out to try. */
+  state: BreakerState;
+  /** Failures since its last success. */
+  failures: number;
+  /** When the first of them was. Null: there was none. */
+  failing_since: number | null;
+  /** Until then nothing goes out. Null: it does not rest. */
+  rests_until: number | null;
+  /** The newest failure. Empty: there was none. */
+  error: string;
+}
+
+/** One page of the endpoints, by name. */
+export interface EndpointPage {
+  endpoints: EndpointStatus[];
+  /** Where to go on. Null: at the end. */
+  after: string | null;
+}
+
+/** An endpoint to be added. */
+export interface EndpointRequest {
+  name: string;
+  url: string;
+  /** `whsec_…`, or where it is: `env:NAME` or `file:/path`. Null: a new one, which the answer has. */
+  secret?: string | null;
+  /** Only messages of these clients may name it: names, or patterns such as `acme-*`. Empty: all. */
+  clients?: string[];
+  /** Which endings it gets. */
+  events?: MessageState[];
+  /** A message may name any URL of these hosts, signed with its secret. */
+  hosts?: string[];
+}
+
+/** An endpoint whose secret was made or changed. */
+export interface EndpointSecret {
+  endpoint: EndpointStatus;
+  /** Shown this once. Null: it was given, or is a reference. */
+  secret: string | null;
+}
+
+/** One endpoint, without its secret. */
+export interface EndpointStatus {
+  name: string;
+  url: string;
+  /** Who may name it: clients and patterns of clients. Empty: all. */
+  clients: string[];
+  /** Which endings it gets. */
+  events: MessageState[];
+  /** A message may name any URL of these hosts. */
+  hosts: string[];
+  created_at: number;
+  created_by: string;
+  /** Where its secret is: `stored`, encrypted, or a reference such as `env:HOOK_SECRET`. */
+  secret: string;
+  /** Until when the secret before signs too. Null: there is one secret. */
+  rotating_until: number | null;
+  disabled: EndpointDisabled | null;
+  health: EndpointHealth;
+}
+
+/** The answer to a test request. */
+export interface EndpointTest {
+  name: string;
+  ok: boolean;
+  /** The HTTP status. Null: there was no answer. */
+  status: number | null;
+  seconds: number;
+  /** Why there was no answer, or how the answer begins. */
+  text: string;
+}
+
 /** One event, with its place in the journal. */
 export interface EventEntry {
   /** Its place in the journal; grows. */
@@ -254,7 +585,7 @@ export interface EventEntry {
 }
 
 /** Every kind of fact. The words are promises: dashboards and alerts are built on them. */
-export type EventKind = "cancelled" | "completed" | "dead" | "deleted" | "deletions" | "duplicate" | "edited" | "file_size_detected" | "forgotten" | "given_back" | "heartbeat_failed" | "late_settle" | "lease_lost" | "loop_blocked" | "move_to_dlq" | "moved" | "owner_joined" | "owner_left" | "owner_retired" | "paused" | "purged" | "queue_deleted" | "redriven" | "requeue" | "resumed" | "retried" | "schedule_paused" | "schedule_resumed" | "schedule_run" | "snoozed" | "sweep_grace" | "ticked";
+export type EventKind = "cancelled" | "client_forgotten" | "completed" | "dead" | "deleted" | "deletion" | "deletions" | "duplicate" | "edited" | "file_size_detected" | "finding_acked" | "finding_cleared" | "finding_fired" | "finding_silenced" | "forgotten" | "given_back" | "heartbeat_extended" | "heartbeat_failed" | "heartbeat_started" | "heartbeat_stats" | "late_settle" | "lease_lost" | "limit_cleared" | "limited" | "loop_blocked" | "move_to_dlq" | "moved" | "owner_joined" | "owner_left" | "owner_retired" | "paused" | "processed" | "promoted" | "purged" | "queue_deleted" | "quota_cleared" | "quota_set" | "received" | "redriven" | "requeue" | "resumed" | "retried" | "schedule_paused" | "schedule_resumed" | "schedule_run" | "snoozed" | "sweep_grace" | "ticked" | "touched" | "webhook_delivered" | "webhook_disabled" | "webhook_failed";
 
 /** One page, oldest first. */
 export interface EventPage {
@@ -284,7 +615,7 @@ export interface Figures {
   rate_out: number;
   /** Messages a second that came in, by the change of depth. Null: depth is a guess here, or was not stored, or this is a task (depth is of a queue). */
   rate_in: number | null;
-  /** Of the runs that a handler ended by itself (completed, retried, dead) the part that failed. Null: there was none. */
+  /** The part that failed of the runs that a handler ended by itself (completed, retried, dead). Null: there was none. */
   error_share: number | null;
   /** How long handlers ran. Null: none did. */
   duration: Quantiles | null;
@@ -325,6 +656,65 @@ export interface FiguresReport {
   points: Point[];
 }
 
+/** `id` is stable; `evidence` are the figures; `remedy` is one sentence in the imperative. */
+export interface Finding {
+  id: string;
+  severity: Severity;
+  subject: string;
+  evidence: string;
+  remedy: string;
+}
+
+/** One page of the findings, the worst first. */
+export interface FindingPage {
+  findings: FindingStatus[];
+  /** How many fire that are neither acknowledged nor silenced. */
+  open: number;
+  /** When all alerts were last judged. Null: never. */
+  judged_at: number | null;
+  /** False: nothing judges alerts here; they are switched off, or no worker and no server runs. */
+  is_judged: boolean;
+  /** Where to go on. Null: at the end. */
+  after: string | null;
+}
+
+/** One finding. Times are Unix seconds by the store's clock. */
+export interface FindingStatus {
+  /** Names it, as in `oldest_age@mail-tasks`. */
+  id: string;
+  alert: string;
+  title: string;
+  about: string;
+  /** page, ticket or show. Of one that has cleared: the strongest level of its alert. */
+  severity: AlertSeverity;
+  /** Whether it fires now. */
+  firing: boolean;
+  /** A queue, a queue and a task, a worker, an endpoint, a message. Empty: the store as a whole. */
+  subject: string;
+  queue: string | null;
+  task: string | null;
+  message_id: string | null;
+  /** Since when it fires. */
+  since: number;
+  /** Null: it fires. */
+  cleared_at: number | null;
+  value: number;
+  /** Of the value: `s`, `1` (a part of a whole), or what is counted. */
+  unit: string;
+  /** The figures, in words. */
+  evidence: string;
+  /** What to do, one sentence. */
+  remedy: string;
+  /** The id of its runbook, which a server shows at /runbooks/ID. */
+  runbook: string;
+  /** Who has seen it as it is now. Null: nobody. */
+  acked_by: string | null;
+  acked_at: number | null;
+  /** Until then nobody is told of it. Null: it is not silenced. */
+  silenced_until: number | null;
+  silenced_by: string | null;
+}
+
 /** What went through a queue, or a task of it, in the last minute or so (`Overview.window_seconds`). */
 export interface Flow {
   /** Messages a second that were sent. */
@@ -342,15 +732,52 @@ export interface Flow {
   history: number[];
 }
 
+/** How to forget a client. */
+export interface Forget {
+  /** Only say how much there is, and what cannot be reached. */
+  dry_run?: boolean;
+  /** `after` of the answer before. Empty: from the start. */
+  after?: string;
+}
+
+/** What was removed of a client, or would be. */
+export interface ForgetResult {
+  client: string;
+  queue: string;
+  dry_run: boolean;
+  /** What its queue holds before: ready, delayed, leased, dead. Null: the broker cannot say. */
+  found: Record<string, number | null>;
+  /** What was removed: running, waiting and dead messages, bodies, announcements, deliveries, records, events. */
+  removed: Record<string, number>;
+  /** What is beyond reach, a sentence each. */
+  out_of_reach: string[];
+  /** Give it to the next call, which goes on there. Null: all is done. */
+  after: string | null;
+}
+
 /** Whose code a frame is. */
 export type FrameKind = "library" | "tenure" | "user";
 
 /** Frames, the outermost first, and what the innermost waits for side by side. */
 export interface FrameStack {
   frames: StackFrame[];
-  /** So many frames were cut out of the middle. */
+  /** This many frames were cut out of the middle. */
   left_out: number;
   branches: StackBranch[];
+}
+
+/** A message that was not worked on: nothing is counted. */
+export interface GiveBackEntry {
+  token: string;
+  /** When it may be leased again. */
+  delay_seconds?: number;
+  /** For people: why. */
+  reason?: string;
+}
+
+/** Messages that were not worked on. */
+export interface GiveBacks {
+  leases: GiveBackEntry[];
 }
 
 /** A worker that is proven gone; a sweep returns what it held. */
@@ -378,7 +805,7 @@ export interface HandlerStack {
   running_seconds: number | null;
   stack: FrameStack;
   holds: Holds | null;
-  /** For so long, as far as is known. */
+  /** For this long, as far as is known. */
   holds_seconds: number | null;
   /** The id of another message whose handler blocks the worker's event loop, so that this one does not move. */
   held_up_by: string | null;
@@ -388,7 +815,7 @@ export interface HandlerStack {
   memory_bytes: number | null;
   /** What the handler said last by `ctx.progress`, in this run. */
   progress: Progress | null;
-  /** So long ago. */
+  /** This long ago. */
   progress_age_seconds: number | null;
   /** The text of `progress` was left out, because the one who asked may not see payloads. */
   redacted: boolean;
@@ -420,15 +847,15 @@ export interface HeldLease {
   /** Null: not touched yet. */
   last_beat_at: number | null;
   progress: Progress | null;
-  /** Of the work, in whatever the task counts; told with a beat. */
+  /** Of the work, in the unit of its task; sent with a beat. */
   size: number | null;
-  /** How long the worker expects the run to take; told with a beat. */
+  /** How long the worker expects the run to take; sent with a beat. */
   predicted_seconds: number | null;
   /** False: the holder never joined the roster (an HTTP client, a loop of the user's own). */
   has_presence: boolean;
 }
 
-/** A message that a worker holds. */
+/** A message that a worker or a consumer holds. */
 export interface HeldMessage {
   id: string;
   queue: string;
@@ -439,12 +866,47 @@ export interface HeldMessage {
 /** What a handler keeps from everything else in its process. */
 export type Holds = "gil" | "loop";
 
-/** What was kept of a payload. */
+/** The kept part of a payload. */
 export interface KeptPayload {
   /** JSON; its beginning, where it was larger than `KEPT_BYTES`. */
   text: string;
   /** Bytes that the whole payload had. */
   size: number;
+}
+
+/** The expectation for the next run on one kind of machine. */
+export interface LeaseForecast {
+  /** Empty: nothing was measured, or the samples do not say where they ran. */
+  hardware: string;
+  /** Runs that were observed, and how many they are worth now that the older ones count less. */
+  runs: number;
+  evidence: number;
+  /** Half of the runs take longer: the ETA. Null: not known. */
+  typical_seconds: number | null;
+  /** 99 of 100 stay within it. Null: nothing was measured. */
+  q99_seconds: number | null;
+  /** The lease for a run that no heartbeat renews, and why in one sentence. */
+  lease_seconds: number;
+  why: string;
+  /** A `max_hold` that no run so far would have met, and why. Null: there are too few runs to say. */
+  hold_seconds: number | null;
+  hold_why: string | null;
+}
+
+/** Which messages to lease. */
+export interface LeaseMessages {
+  /** Names, or patterns such as `acme-*`. */
+  queues: string[];
+  /** At most this many. */
+  want?: number;
+  /** How long nobody else gets them, unless they are touched. Null: as the task or the app says. */
+  lease_seconds?: number | null;
+  /** If there is nothing, wait this many seconds for something. */
+  wait?: number;
+  /** Made by the client, new for each new request. Repeated after a lost answer, it gets the same messages. */
+  request_id?: string | null;
+  /** Tells programs that share an access token apart: letters, digits, dots and dashes. */
+  consumer?: string;
 }
 
 /** One page of what is held, soonest end first. */
@@ -454,14 +916,54 @@ export interface LeasePage {
   is_cut: boolean;
   /** The moment of reading, Unix seconds by the store's clock. */
   now: number;
-  /** When the store was last swept, and when the next sweep is due. Null: nobody has swept here. */
+  /** When the store was last swept, and when the next sweep is due. Null: no sweep has run here. */
   last_sweep_at: number | null;
   next_sweep_at: number | null;
   /** Where to go on. Null: at the end. A lease that is renewed meanwhile moves to a later page. */
   after: string | null;
 }
 
-/** What is held now, soonest deadline first. */
+/** What we know of a lease. */
+export type LeaseState = "held" | "lost" | "uncertain";
+
+/** How a lease fits the work. */
+export type LeaseStatus = "critical" | "high" | "ok" | "renewed" | "unknown";
+
+/** One message to work on. */
+export interface LeasedMessage {
+  id: string;
+  queue: string;
+  task: string;
+  /** Exactly as it was sent. */
+  payload: unknown;
+  /** Names the lease in every later request. It stays the same when the lease is touched. */
+  token: string;
+  /** Number of this run, from 1, counting failed attempts only. */
+  attempt: number;
+  /** How often it was leased, with this time. */
+  deliveries: number;
+  /** Touch it within this time, at best every third of it, or settle it. */
+  lease_seconds: number;
+  expires_in_seconds: number;
+  /** The same as a moment (RFC 3339), by the server's clock. */
+  expires_at: string;
+  /** When it was sent (RFC 3339). Null: not known. */
+  sent_at: string | null;
+  priority: number;
+  key: string | null;
+  /** The app that sent it. */
+  client: string | null;
+  /** What it belongs to. */
+  correlation_id: string | null;
+  headers: Record<string, string>;
+}
+
+/** The leased messages; none, if there was nothing until the wait was over. */
+export interface LeasedMessages {
+  messages: LeasedMessage[];
+}
+
+/** The current leases, soonest deadline first. */
 export interface LeasesSnapshot {
   /** Now. */
   server_now: number;
@@ -470,11 +972,20 @@ export interface LeasesSnapshot {
   /** Seconds until the next one. */
   next_snapshot_in: number;
   last_sweep_at: number | null;
-  /** When overdue leases are returned next. Null: nobody has swept here. */
+  /** When overdue leases are returned next. Null: no sweep has run here. */
   next_sweep_at: number | null;
   leases: HeldLease[];
   /** More leases are held than these. */
   is_cut: boolean;
+}
+
+/** What became of the limit of a queue. */
+export interface LimitChange {
+  queue: string;
+  /** False: it was so before. */
+  changed: boolean;
+  /** The limit in force now, as far as it is known here. Null: the queue has none. */
+  limit: QueueLimit | null;
 }
 
 /** One message. Times named `_at` are Unix seconds, spans are seconds from the moment of reading. */
@@ -498,7 +1009,7 @@ export interface ListedMessage {
   reason: ReasonText | null;
   /** Whether its envelope is there and can be read. */
   readable: boolean;
-  /** Set: its body lies in a claim check, this large. */
+  /** Set: its body is in a claim check, and has this size. */
   ticket: Ticket | null;
   finished_at: number | null;
   /** Of what runs. */
@@ -555,6 +1066,8 @@ export interface Message {
   overrides?: Overrides;
   /** Set: `body` is empty; the real one was too large and is where `claim_check` says. Version 2 of the wire format. */
   ticket?: Ticket | null;
+  /** What is to be told when it ends, such as `webhook:orders` (`announcement.py`). Empty: nothing. */
+  announce?: string[];
 }
 
 /** Everything that is known about one message. Times named `_at` are Unix seconds, spans are seconds. */
@@ -586,7 +1099,7 @@ export interface MessageDetail {
   body: unknown;
   /** Of a completed message, with `keep_payload=True`. */
   kept_payload: KeptPayload | null;
-  /** The envelope as it lies there; base64 if it cannot be read. */
+  /** The envelope as it is stored; base64 if it cannot be read. */
   raw: string | null;
   /** The envelope, decoded. */
   message: Message | null;
@@ -594,6 +1107,10 @@ export interface MessageDetail {
   life: Step[];
   /** Set: nothing of its queue is leased for now. */
   paused: Pause | null;
+  /** The limit of its queue. */
+  limit: QueueLimit | null;
+  /** It is ready, and its queue's limit holds it back. */
+  waits_for_limit: boolean;
   /** How large its work is, as its handler or its task says. Null: it has no size, or that is not known. */
   size: number | null;
   /** Of one that runs: seconds that half of the runs of its task and size stay within. Null: none was measured. */
@@ -703,7 +1220,7 @@ export interface MoveSelection {
   all?: boolean;
   /** Only say how many. */
   dry_run?: boolean;
-  /** At most so many in this request. */
+  /** At most this many in this request. */
   limit?: number;
   /** The code of the reason, such as `max_attempts`. */
   reason?: string | null;
@@ -711,6 +1228,12 @@ export interface MoveSelection {
   fingerprint?: string | null;
   /** Died before this: Unix seconds or RFC 3339. */
   before?: string | number | null;
+  /** Of this client only. */
+  client?: string | null;
+  /** With this key only. */
+  key?: string | null;
+  /** With this text in its payload or its reason; needs the scope `payload`. */
+  text?: string | null;
   /** The queue that they are sent to. */
   to: string;
 }
@@ -725,10 +1248,38 @@ export interface MovedMessage {
   problem: string;
 }
 
+/** A message whose work failed: an attempt is counted. */
+export interface NackEntry {
+  token: string;
+  /** For people: what went wrong. */
+  reason?: string;
+  /** The class of the error, by which failures are grouped. */
+  error?: string;
+  /** The traceback, shortened if it is long. */
+  traceback?: string;
+  /** When it may be leased again. Null: by the task's backoff. */
+  delay_seconds?: number | null;
+}
+
+/** Messages whose work failed. */
+export interface Nacks {
+  leases: NackEntry[];
+}
+
+/** What to limit. At least one of both; what is left out stays as it was. */
+export interface NewLimit {
+  /** At most so many run at once, over all workers. */
+  running?: number | null;
+  /** At most so many start in a time, over all workers: `100/m`, `5/s`, `1/10s`. */
+  rate?: string | null;
+}
+
 /** One message to send. Its payload is any JSON value; it is stored exactly as it is given. */
 export interface NewMessage {
   /** The message's own id: sent again with it, no second message is stored. Default: a new one. */
   id?: string | null;
+  /** For whom the work is: a-z, 0-9 and single dashes. Default: the client whose queue it goes to, else the server's. */
+  client?: string | null;
   /** 0 to 9, the highest first; default: 5. */
   priority?: number | null;
   /** Not before so long from now. */
@@ -755,7 +1306,10 @@ export interface NewMessage {
   headers?: Record<string, string> | null;
   /** What the message belongs to. */
   correlation_id?: string | null;
-  queue: string;
+  /** What is told when it ends: the name of an endpoint, or a URL that an endpoint allows. Default: the task's. */
+  webhook?: string | null;
+  /** Default: that of its client, `{client}-tasks`. */
+  queue?: string | null;
   /** The task that it is for. */
   task: string;
   /** Any JSON value. */
@@ -767,6 +1321,20 @@ export interface NewMessage {
 /** Messages to send. */
 export interface NewMessages {
   messages: NewMessage[];
+}
+
+/** What to set. At least one of them; what is left out stays as it was. */
+export interface NewQuota {
+  /** At most so many may wait, ready or delayed; further ones are refused with `quota_exceeded`. */
+  waiting?: number | null;
+  /** At most so many run at once, over all workers. */
+  running?: number | null;
+  /** At most so many start in a time, over all workers: `100/m`, `5/s`, `1/10s`. */
+  rate?: string | null;
+  /** So many bytes of JSON a payload may have: `65536` or `64KiB`. */
+  payload?: number | string | null;
+  /** False: also for a client that sends its first message later. */
+  must_exist?: boolean;
 }
 
 /** A token that was just made, with its secret: shown once, kept nowhere. */
@@ -787,6 +1355,14 @@ export interface NewToken {
   token: string;
 }
 
+/** How large the part of a client is to be. */
+export interface NewWeight {
+  /** So many times the work time of a client of weight 1, from 0.01 to 100. */
+  weight: number;
+  /** False: also a client that is not known yet. */
+  must_exist?: boolean;
+}
+
 /** What the sender decided for this one message instead of the task's policy. None: the task decides. */
 export interface Overrides {
   lease_seconds?: number | null;
@@ -799,7 +1375,7 @@ export interface Overview {
   /** Unix seconds by the store's clock. */
   now: number;
   headline: Headline;
-  /** Rates and shares are of so many seconds. */
+  /** Rates and shares are of this many seconds. */
   window_seconds: number;
   total: Total;
   queues: QueueOverview[];
@@ -821,10 +1397,10 @@ export interface OverviewSnapshot {
   /** Seconds until the next one. */
   next_snapshot_in: number;
   last_sweep_at: number | null;
-  /** When overdue leases are returned next. Null: nobody has swept here. */
+  /** When overdue leases are returned next. Null: no sweep has run here. */
   next_sweep_at: number | null;
   headline: Headline;
-  /** Rates and shares are of so many seconds. */
+  /** Rates and shares are of this many seconds. */
   window_seconds: number;
   total: Total;
   /** All that there are; the worst of them follow. */
@@ -839,7 +1415,38 @@ export interface OverviewSnapshot {
   leases: HeldLease[];
 }
 
-/** A queue from which nothing is leased until somebody resumes it. */
+/** Which dead letters to redrive or delete. */
+export interface PacedSelection {
+  /** Only these; no filter goes with them. */
+  ids?: string[];
+  /** Names, or patterns such as `acme-*`. */
+  queues?: string[];
+  task?: string | null;
+  /** Sent, or died, not before this: Unix seconds or RFC 3339. */
+  since?: string | number | null;
+  /** Every one that there is. Without it a request needs ids or a filter. */
+  all?: boolean;
+  /** Only say how many. */
+  dry_run?: boolean;
+  /** At most this many in this request. */
+  limit?: number;
+  /** The code of the reason, such as `max_attempts`. */
+  reason?: string | null;
+  /** Those of one group: its `fingerprint`. */
+  fingerprint?: string | null;
+  /** Died before this: Unix seconds or RFC 3339. */
+  before?: string | number | null;
+  /** Of this client only. */
+  client?: string | null;
+  /** With this key only. */
+  key?: string | null;
+  /** With this text in its payload or its reason; needs the scope `payload`. */
+  text?: string | null;
+  /** At most this many a second, evenly; not with `ids`. The request then ends after about 20 s. */
+  per_second?: number | null;
+}
+
+/** A queue from which nothing is leased until it is resumed. */
 export interface Pause {
   queue: string;
   /** Wall time; for showing. */
@@ -857,6 +1464,8 @@ export interface Point {
   figures: Figures;
   /** Messages that waited or ran at the end of the step. Null: not known. */
   depth: number | null;
+  /** Those of them that ran. Null: not known, or stored by an older Tenure. */
+  running: number | null;
 }
 
 /** What went wrong: the body of every answer with a status from 400 on. */
@@ -872,9 +1481,9 @@ export interface Problem {
   code: string;
   /** What to do, for a person. */
   remedy: string;
-  /** Of a request that does not have the right form: which parameter, or which place in the body. */
+  /** For a malformed request: which parameter, or which place in the body. */
   field?: string | null;
-  /** Of a store that is away: whether the request may have been carried out all the same. */
+  /** For an unreachable store: whether the request may have been carried out anyway. */
   outcome_unknown?: boolean;
   /** Find the request in the server's log by it. */
   request_id?: string | null;
@@ -894,7 +1503,7 @@ export interface Purge {
   states?: MessageState[];
   /** Only count. */
   dry_run?: boolean;
-  /** Remove about so many at most. */
+  /** Remove about this many at most. */
   limit?: number;
 }
 
@@ -927,6 +1536,21 @@ export interface QueueChange {
   changed: boolean;
 }
 
+/** The limit of a queue that is in force. */
+export interface QueueLimit {
+  queue: string;
+  /** At most so many run at once, over all workers. Null: any number. */
+  running: number | null;
+  /** At most so many start in a second, over all workers. Null: any number. */
+  per_second: number | null;
+  /** The same as people write it, such as `100/m`. */
+  rate: string | null;
+  /** When an operator set it, in Unix seconds. Null: the code says so. */
+  at: number | null;
+  /** The operator. */
+  by: string;
+}
+
 /** One queue. */
 export interface QueueOverview {
   queue: string;
@@ -946,6 +1570,8 @@ export interface QueueOverview {
   /** Workers that serve it. */
   workers: number;
   paused: Pause | null;
+  /** The limit that messages of it wait for. Null: none waits for one. */
+  limit: QueueLimit | null;
   flow: Flow;
 }
 
@@ -956,7 +1582,7 @@ export interface QueuePage {
   after: string | null;
 }
 
-/** How much lies in one queue. None: the broker cannot say. */
+/** How many messages one queue holds. None: the broker cannot say. */
 export interface QueueStatus {
   queue: string;
   ready: number | null;
@@ -968,6 +1594,9 @@ export interface QueueStatus {
   /** The figures are estimates. */
   estimated: boolean;
   paused: Pause | null;
+  limit: QueueLimit | null;
+  /** Messages are ready that the limit holds back. */
+  waits_for_limit: boolean;
 }
 
 /** Every queue. */
@@ -979,10 +1608,19 @@ export interface QueuesSnapshot {
   /** Seconds until the next one. */
   next_snapshot_in: number;
   last_sweep_at: number | null;
-  /** When overdue leases are returned next. Null: nobody has swept here. */
+  /** When overdue leases are returned next. Null: no sweep has run here. */
   next_sweep_at: number | null;
   window_seconds: number;
   queues: QueueOverview[];
+}
+
+/** What became of the quota of a client. */
+export interface QuotaChange {
+  client: string;
+  queue: string;
+  changed: boolean;
+  /** The quota in force now, as far as it is known here. Null: the client has none. */
+  quota: ClientQuota | null;
 }
 
 /** Why an attempt failed or a message died: a code for machines, a sentence for people. */
@@ -1004,33 +1642,82 @@ export interface ReasonText {
   text: string | null;
 }
 
-/** Which dead letters to redrive. */
-export interface RedriveSelection {
-  /** Only these; no filter goes with them. */
+/** How often messages came again, by cause. None: their task is not known. */
+export interface Redelivered {
+  retry: number;
+  expiry: number | null;
+  crash: number | null;
+}
+
+/** Which failed deliveries to send once more. Where several things are given, all of them must hold. */
+export interface ReplayRequest {
   ids?: string[];
-  /** Names, or patterns such as `acme-*`. */
-  queues?: string[];
-  task?: string | null;
-  /** Sent, or died, not before this: Unix seconds or RFC 3339. */
-  since?: string | number | null;
-  /** Every one that there is. Without it a request needs ids or a filter. */
-  all?: boolean;
+  endpoint?: string | null;
+  since?: number | null;
+  before?: number | null;
+  /** At most so many a second. */
+  rate?: number | null;
   /** Only say how many. */
   dry_run?: boolean;
-  /** At most so many in this request. */
+  /** At most so many in this request; the same request goes on. */
   limit?: number;
-  /** The code of the reason, such as `max_attempts`. */
-  reason?: string | null;
-  /** Those of one group: its `fingerprint`. */
-  fingerprint?: string | null;
-  /** Died before this: Unix seconds or RFC 3339. */
-  before?: string | number | null;
-  /** At most so many a second, evenly; not with `ids`. The request then ends after about 20 s. */
-  per_second?: number | null;
+}
+
+/** A new secret. */
+export interface Rotation {
+  /** As for a new endpoint. */
+  secret?: string | null;
+  /** The old one signs too for so long. 0: it is void at once. */
+  overlap_seconds?: number;
+}
+
+/** What became of a message that was to run now. */
+export interface RunNowResult {
+  id: string;
+  queue: string;
+  /** `delayed`: it is ready now. `ready`: it was ready already, and nothing was changed. */
+  was: MessageState;
+  /** Whether it was made ready. */
+  changed: boolean;
+  /** Set: nothing of its queue is leased for now. */
+  paused: Pause | null;
 }
 
 /** How far a message is in the worker that holds it. */
 export type RunPhase = "ending" | "fetching" | "running" | "settling" | "starting" | "waiting";
+
+/** One queue and the workers that it needs. None: cannot be known. */
+export interface ScalingNeed {
+  queue: string;
+  ready: number | null;
+  leased: number | null;
+  /** Delayed messages that are due within the target age. */
+  due: number | null;
+  estimated: boolean;
+  /** Null: no run of this queue was measured within the window, and no profile says what to expect. */
+  mean_seconds: number | null;
+  q99_seconds: number | null;
+  runs: number;
+  /** The profile that the figures come from, while no run was measured. Null: they were measured, or there are none. */
+  profile: string | null;
+  /** Workers that serve it now. */
+  workers_now: number;
+  slots: number;
+  desired: number | null;
+  why: string;
+  /** What looking at the ready ones alone would say, and how many running messages that would interrupt. */
+  visible_only: number | null;
+  interrupted: number | null;
+}
+
+/** What every queue needs, by name. */
+export interface ScalingReport {
+  /** Everything that waits now is to begin within this time. */
+  target_age_seconds: number;
+  queues: ScalingNeed[];
+  /** More queues: ask again with this. Null: there are none. */
+  after: string | null;
+}
 
 /** What became of a schedule. */
 export interface ScheduleChange {
@@ -1052,7 +1739,7 @@ export interface SchedulePause {
   by: string;
 }
 
-/** The message that a schedule was run with. */
+/** The message of a schedule that was run by hand. */
 export interface ScheduleRun {
   name: string;
   message_id: string;
@@ -1083,13 +1770,13 @@ export type SendOutcome = "duplicate" | "failed" | "refused" | "sent";
 
 /** What became of one entry. */
 export interface SentMessage {
-  /** Of the message that now stands for the entry. Null: there is none. */
+  /** The id of the stored message for this entry. Null: there is none. */
   id: string | null;
   outcome: SendOutcome;
   /** Why it was refused or failed: a stable code, and a sentence. Null: it was not. */
   code: string | null;
   detail: string | null;
-  /** Of one that failed: it may have been stored all the same. */
+  /** For one that failed: it may have been stored anyway. */
   outcome_unknown: boolean;
 }
 
@@ -1132,6 +1819,35 @@ export interface SettingList {
   settings: SettingInForce[];
 }
 
+/** How a settle over HTTP ended. */
+export type SettleOutcome = "already_gone" | "cancelled" | "dead" | "deleted" | "failed" | "refused" | "returned" | "taken_over" | "unknown";
+
+/** What became of one entry. */
+export interface SettledLease {
+  /** The message's id. Null: the token cannot be read. */
+  id: string | null;
+  outcome: SettleOutcome;
+  /** Why it failed or was refused: a stable code, and a sentence. Null: it was not. */
+  code: string | null;
+  detail: string | null;
+  /** For one that failed: it may have been carried out anyway. */
+  outcome_unknown: boolean;
+}
+
+/** What became of each entry, in order. */
+export interface SettledLeases {
+  leases: SettledLease[];
+}
+
+/** How much it matters. */
+export type Severity = "critical" | "info" | "warning";
+
+/** For how long nobody is told. */
+export interface Silence {
+  /** 0: end the silence. */
+  seconds: number;
+}
+
 /** Something that runs side by side with others, such as a task of an `asyncio.gather`. */
 export interface StackBranch {
   name: string;
@@ -1166,11 +1882,13 @@ export interface Step {
   seconds?: number | null;
   /** When it is lent again. */
   after_seconds?: number | null;
-  /** Who did it, and through which door. */
+  /** Who did it, and from where. */
   by?: string | null;
   triggered_by?: string | null;
   /** deleted, purged, moved, edited: what kind of act it was. The schedule's name, for a message that one sent. */
   act?: string | null;
+  /** Of a duplicate, and of a run that another worker had too: why the message came again. Null: not known. */
+  cause?: DuplicateCause | null;
   /** When its worker learned that the lease was gone. */
   noticed_at?: number | null;
   /** What an event says beside all this. */
@@ -1181,6 +1899,8 @@ export interface Step {
 export interface Submission {
   /** The message's own id: sent again with it, no second message is stored. Default: a new one. */
   id?: string | null;
+  /** For whom the work is: a-z, 0-9 and single dashes. Default: the client whose queue it goes to, else the server's. */
+  client?: string | null;
   /** 0 to 9, the highest first; default: 5. */
   priority?: number | null;
   /** Not before so long from now. */
@@ -1207,13 +1927,15 @@ export interface Submission {
   headers?: Record<string, string> | null;
   /** What the message belongs to. */
   correlation_id?: string | null;
+  /** What is told when it ends: the name of an endpoint, or a URL that an endpoint allows. Default: the task's. */
+  webhook?: string | null;
   /** The handler's parameters by name. Default: none. */
   payload?: unknown;
-  /** Another queue than the task's. */
+  /** Another queue than the task's; default: the task's own, or `{client}-tasks`. */
   queue?: string | null;
 }
 
-/** The message that stands for the submission. */
+/** The stored message of the submission. */
 export interface SubmittedMessage {
   id: string;
   queue: string;
@@ -1264,7 +1986,54 @@ export interface TaskStatus {
   flow: Flow;
 }
 
-/** For a body that was too large for the broker: what was left in the cloakroom, and where (`claim_check.py`). */
+/** One queue and task. Seconds everywhere, parts from 0 to 1; None is "cannot be known". */
+export interface TaskTiming {
+  queue: string;
+  task: string;
+  /** Null: no run was measured in that time. */
+  durations: Durations | null;
+  /** The lease of every message. Null: the policy is not known, or each message has one for its size. */
+  lease_seconds: number | null;
+  renewed: boolean | null;
+  /** Whether it follows what was measured. */
+  learned: boolean | null;
+  by_size: boolean | null;
+  max_hold_seconds: number | null;
+  /** The part of the lease that 99 of 100 runs stay within. Null: unknown, renewed, or by size. */
+  use: number | null;
+  /** What is to be expected of the next run, and the lease that it needs without a heartbeat. */
+  forecast: LeaseForecast;
+  /** How long after its start a run is first renewed. Null: never, or unknown. */
+  first_beat_seconds: number | null;
+  /** How often 99 of 100 runs are renewed at most. */
+  beats_at_q99: number | null;
+  completed: number;
+  dead: number;
+  duplicates: number;
+  duplicate_rate: number | null;
+  deletes: number;
+  /** Deletes of finished messages of which it is not known that they worked. */
+  deletes_failed: number;
+  deletion_failure_rate: number | null;
+  /** Runs that ended after their lease was gone. */
+  overran: number;
+  redelivered: Redelivered;
+  /** Why the lease is as long as it is, in one sentence. */
+  lease_why: string;
+  /** From q99 to the end of the lease; below 0: it is too short. None as in `use`. */
+  margin_seconds: number | null;
+  status: LeaseStatus;
+  /** A `max_hold` that no run so far would have met. Null: there are too few runs to say. */
+  advised_hold_seconds: number | null;
+  /** The profile that the forecast follows while no run was measured. Null: there is none, or there are runs. */
+  profile: string | null;
+  /** How long the runs of `durations` took, at most 48 buckets. */
+  distribution: DurationBucket[];
+  /** What is wrong or good, the worst first, with evidence and remedy. */
+  findings: Finding[];
+}
+
+/** For a body that was too large for the broker: the reference to its copy in the blob store. */
 export interface Ticket {
   /** The place as the sender called it, for people. A worker looks in its own. */
   place: string;
@@ -1272,6 +2041,22 @@ export interface Ticket {
   size: number;
   /** SHA-256 of the body: the same for the same payload, and proof that it came back whole. */
   digest: string;
+}
+
+/** How long tasks take, by queue and task. */
+export interface TimingReport {
+  /** Unix seconds: by the events since then. */
+  since: number;
+  /** This many were looked at. */
+  events: number;
+  /** There are more in that time than were looked at. */
+  cut: boolean;
+  tasks: TaskTiming[];
+  unknown: UnknownReturns;
+  /** Of all these tasks, the worst first. */
+  findings: Finding[];
+  /** More tasks: ask again with this. Null: there are none. */
+  after: string | null;
 }
 
 /** Every token that has not expired, the newest first. */
@@ -1284,7 +2069,7 @@ export interface TokenRequest {
   name: string;
   scopes: AccessScope[];
   queues?: string[];
-  /** After so many seconds it is not valid any more. Null: it does not expire. */
+  /** After this many seconds it is not valid any more. Null: it does not expire. */
   expires_seconds?: number | null;
 }
 
@@ -1299,6 +2084,98 @@ export interface Total {
   /** Workers that are alive. */
   workers: number;
   flow: Flow;
+}
+
+/** A message that is still worked on. */
+export interface TouchEntry {
+  token: string;
+  /** It is held for this long from now; a lease is never shortened. Null: for the lease's own length. */
+  seconds?: number | null;
+  /** Shown to those who look at the message. */
+  progress?: TouchProgress | null;
+}
+
+/** What became of a lease that was touched. */
+export type TouchOutcome = "cancelled" | "held" | "lost" | "refused" | "uncertain";
+
+/** How far the work is. */
+export interface TouchProgress {
+  /** 0 to 1. Null: not known. */
+  fraction?: number | null;
+  /** For people. */
+  note?: string;
+}
+
+/** How much more time to give. */
+export interface TouchRequest {
+  /** The lease lasts at least this many seconds from now. Null: its own length. */
+  seconds?: number | null;
+}
+
+/** What became of one lease. */
+export interface TouchedByToken {
+  /** The message's id. Null: the token cannot be read. */
+  id: string | null;
+  outcome: TouchOutcome;
+  /** How long it lasts from now. Null: it is not held. */
+  expires_in_seconds: number | null;
+  /** Why it is uncertain or was refused. Null: it is neither. */
+  code: string | null;
+  detail: string | null;
+}
+
+/** What became of each entry, in order. */
+export interface TouchedByTokens {
+  leases: TouchedByToken[];
+}
+
+/** A lease that was given more time. */
+export interface TouchedLease {
+  /** The message's id. */
+  id: string;
+  queue: string;
+  /** The worker that holds it, as before. */
+  owner: string;
+  /** `held`. `uncertain`: the store gives it the time, and the queue has not said that it hides the message so long. */
+  state: LeaseState;
+  /** When it ends now: Unix seconds. Later than was asked if it lasted longer; sooner if the store holds none so long. */
+  deadline: number;
+  /** Seconds until then. */
+  deadline_in: number;
+}
+
+/** Messages that are still worked on. */
+export interface Touches {
+  leases: TouchEntry[];
+}
+
+/** Messages that came back whose task is no longer known. */
+export interface UnknownReturns {
+  expiry: number;
+  crash: number;
+}
+
+/** What became of the weight of a client. */
+export interface WeightChange {
+  client: string;
+  queue: string;
+  /** False: it was so before. */
+  changed: boolean;
+  /** What an operator set. Null: nothing; what `TENURE_CLIENT_WEIGHTS` of each worker says counts, else 1. */
+  weight: number | null;
+}
+
+/** What can be asked of a worker. */
+export type WorkerAct = "drain" | "stop";
+
+/** What was asked of one worker. It hears it within a second or two. */
+export interface WorkerChange {
+  id: string;
+  act: WorkerAct;
+  /** False: it was asked before. */
+  changed: boolean;
+  /** Its version of Tenure. Null: it does not say; one that is too old for that does not hear what is asked either. */
+  version: string | null;
 }
 
 /** One worker, or another holder of leases. */
@@ -1322,10 +2199,12 @@ export interface WorkerOverview {
   has_presence: boolean;
 }
 
-/** One page of the workers, by name. Those that are gone are on the first page. */
+/** One page of the workers, by name. Those that are gone, and consumers over HTTP, are on the first page. */
 export interface WorkerPage {
   workers: WorkerStatus[];
   gone: GoneWorker[];
+  /** Programs that lease over HTTP. */
+  consumers: ConsumerStatus[];
   /** Where to go on. Null: at the end. */
   after: string | null;
 }
@@ -1343,4 +2222,20 @@ export interface WorkerStatus {
   /** Seconds since it was last heard. */
   silent_seconds: number;
   slot: string;
+  /** From here on by its last report, up to 5 s old, in the cloud 60 s. Null: it does not say, as an older version. */
+  version: string | null;
+  /** CPU time of its process in percent of one core, since the report before. */
+  cpu_percent: number | null;
+  /** Resident memory of its process (RSS), without that of its child processes. */
+  memory_bytes: number | null;
+  /** Whether an operator has it drain or stop. */
+  draining: boolean | null;
+  /** Unix seconds. Null: it does not. */
+  draining_since: number | null;
+  /** Why, as in `drained by alice (dashboard)`. Empty: it does not drain. */
+  leaving: string;
+  /** Messages that it finished in the last minute. */
+  rate_per_minute: number | null;
+  /** Attempts that ended in error in the last minute. */
+  errors_per_minute: number | null;
 }

@@ -7,6 +7,9 @@ import { words } from "../words";
 
 const text = (value: unknown): string => (typeof value === "string" ? (value.split("\n", 1)[0] ?? "") : "");
 
+/** What `seconds` means, where it is not how long a handler ran. */
+const SPANS: Record<string, (span: string) => string> = { loop_blocked: words.events.blocked, touched: words.events.leaseFor };
+
 export function tellEvent(event: LiveEvent): string {
   const { payload } = event;
   const parts: string[] = [];
@@ -24,7 +27,7 @@ export function tellEvent(event: LiveEvent): string {
     default:
       if (number !== null && number !== 1) parts.push(plural(number, "message"));
       if (payload.attempt) parts.push(words.message.attemptShort(payload.attempt));
-      if (payload.seconds !== undefined) parts.push(words.message.ran(duration(payload.seconds)));
+      if (payload.seconds !== undefined) parts.push((SPANS[event.type] ?? words.message.ran)(duration(payload.seconds)));
       if (typeof payload["after_seconds"] === "number") parts.push(words.message.again(duration(payload["after_seconds"])));
       if (payload["by"]) parts.push(words.message.by(text(payload["by"])));
       if (payload["schedule"]) parts.push(text(payload["schedule"]));

@@ -42,12 +42,12 @@ export function shortDuration(seconds: number | null | undefined): string {
   return `${of < 9.95 ? of.toFixed(1) : Math.round(of)} ${unit}`;
 }
 
-/** In one unit, for "2 m ago". */
+/** In one unit, for "2 min ago". */
 export function roughly(seconds: number | null | undefined): string {
   if (seconds === null || seconds === undefined || !Number.isFinite(seconds)) return UNKNOWN;
   const whole = Math.max(0, Math.round(seconds));
   if (whole < 60) return `${whole} s`;
-  if (whole < 3600) return `${Math.round(whole / 60)} m`;
+  if (whole < 3600) return `${Math.round(whole / 60)} min`;
   if (whole < 86_400) return `${Math.round(whole / 3600)} h`;
   return `${Math.round(whole / 86_400)} d`;
 }

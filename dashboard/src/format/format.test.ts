@@ -1,7 +1,8 @@
 import { describe, expect, test } from "vitest";
 import { duration, parseDuration, roughly, secondsLeft, shortDuration, wholeDuration } from "./duration";
 import { shortId, shortOwner } from "./names";
-import { bytes, count, plural, rate, share } from "./number";
+import { exactTime } from "./moment";
+import { bytes, count, percent, perMinute, plural, rate, share } from "./number";
 import { lastReason } from "./reason";
 import { scheduleInWords } from "./schedule";
 
@@ -13,7 +14,7 @@ describe("durations", () => {
     expect([duration(undefined), count(null), rate(null), share(null), bytes(undefined), wholeDuration(null)]).toEqual(Array(6).fill("—"));
   });
   test("whole seconds never jump ahead", () => expect([wholeDuration(3.99), wholeDuration(59.99), wholeDuration(60)]).toEqual(["3 s", "59 s", "1 m 00 s"]));
-  test("one unit", () => expect([roughly(59), roughly(90), roughly(5400), shortDuration(110), shortDuration(0.2), shortDuration(7200)]).toEqual(["59 s", "2 m", "2 h", "1.8 m", "0.2 s", "2.0 h"]));
+  test("one unit", () => expect([roughly(59), roughly(90), roughly(5400), shortDuration(110), shortDuration(0.2), shortDuration(7200)]).toEqual(["59 s", "2 min", "2 h", "1.8 m", "0.2 s", "2.0 h"]));
   test("a countdown counts as the document of the dashboard does: 30 s at once, 1 s before the end, then overdue", () => {
     expect([secondsLeft(30, 0), secondsLeft(30, 0.2), secondsLeft(30, 29.01), secondsLeft(30, 30), secondsLeft(30, 31)]).toEqual([30, 30, 1, 0, -1]);
   });
@@ -24,8 +25,14 @@ test("numbers", () => {
   expect([count(1284), count(1284, true), count(0)]).toEqual(["1,284", "≈ 1,284", "0"]);
   expect([rate(0), rate(0.01), rate(18.24), rate(312.4)]).toEqual(["0", "<0.1", "18.2", "312"]);
   expect([share(0), share(0.0004), share(0.004), share(0.5), share(3.8), share(39.3)]).toEqual(["0 %", "<0.1 %", "0.4 %", "50 %", "380 %", "39 ×"]);
+  expect([percent(0), percent(0.2), percent(12.5), percent(150), percent(null)]).toEqual(["0 %", "<1 %", "13 %", "150 %", "—"]);
+  expect([perMinute(0), perMinute(0.42), perMinute(312.4), perMinute(undefined)]).toEqual(["0", "0.4", "312", "—"]);
   expect([bytes(148), bytes(4_402_341_478), bytes(999_999)]).toEqual(["148 B", "4.4 GB", "1.0 MB"]);
   expect([plural(1, "lease"), plural(2, "lease"), plural(1200, "lease")]).toEqual(["1 lease", "2 leases", "1,200 leases"]);
+});
+
+test("a moment to the millisecond is rounded, never cut", () => {
+  expect([exactTime(1795012178.1), exactTime(1795012327.2), exactTime(1795012327.9996)].map((one) => one.slice(-6))).toEqual(["38.100", "07.200", "08.000"]);
 });
 
 test("names stay apart when they are shortened", () => {

@@ -21,7 +21,9 @@ export const clockMinute = (seconds: number) => minute.format(dateOf(seconds));
 
 /** 14:01:12.204 */
 export function exactTime(seconds: number): string {
-  return `${clock.format(dateOf(seconds))}.${String(Math.floor((seconds % 1) * 1000)).padStart(3, "0")}`;
+  // Rounded first: 7.2 s may be kept as 7.1999.
+  const milliseconds = Math.round(seconds * 1000);
+  return `${clock.format(new Date(milliseconds))}.${String(milliseconds % 1000).padStart(3, "0")}`;
 }
 
 export const dayOf = (seconds: number) => day.format(dateOf(seconds));

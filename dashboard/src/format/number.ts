@@ -37,6 +37,18 @@ export function share(value: Maybe): string {
   return percent < 9.95 ? `${percent.toFixed(1)} %` : `${Math.round(percent)} %`;
 }
 
+/** 12 %, 150 %: what is given in percent already. */
+export function percent(value: Maybe): string {
+  if (!isKnown(value)) return UNKNOWN;
+  return value > 0 && value < 0.5 ? "<1 %" : `${whole.format(value)} %`;
+}
+
+/** 0, 0.4, 12, 1,200: a number a minute. */
+export function perMinute(value: Maybe): string {
+  if (!isKnown(value)) return UNKNOWN;
+  return value > 0 && value < 9.95 ? value.toFixed(1) : whole.format(value);
+}
+
 export function bytes(value: Maybe): string {
   if (!isKnown(value)) return UNKNOWN;
   if (value < 1000) return `${value} B`;

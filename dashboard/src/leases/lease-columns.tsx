@@ -14,6 +14,8 @@ const C = words.columns;
 export interface LeaseRow {
   lease: HeldLease;
   figures: Figures | undefined;
+  /** How often it may fail. Null: the server does not know the task's code. */
+  most: number | null;
 }
 
 function State({ lease }: { lease: HeldLease }) {
@@ -35,19 +37,24 @@ function Against({ lease, figures }: LeaseRow) {
 }
 
 export const leaseColumns: readonly Column<LeaseRow>[] = [
-  { key: "state", title: C.state, width: "106px", cell: ({ lease }) => <State lease={lease} /> },
-  { key: "task", title: C.task, cell: ({ lease }) => <span className="flex items-baseline gap-2"><b className="max-w-full shrink-0 truncate font-[550]">{lease.task ?? words.unknown}</b><span className="min-w-0 truncate"><MessageLink id={lease.id} /></span></span> },
-  { key: "worker", title: C.worker, width: "11%", from: "lg", cell: ({ lease }) => <WorkerName owner={lease.owner} /> },
-  { key: "running", title: C.runningFor, width: "96px", isNumber: true, from: "sm", cell: ({ lease }) => <TickText of={(now) => (lease.leased_at === null ? words.unknown : wholeDuration(Math.max(0, now - lease.leased_at)))} /> },
-  { key: "against", title: C.against, width: "128px", from: "sm", cell: (row) => <Against {...row} /> },
-  { key: "left", title: C.left, width: "76px", isNumber: true, cell: ({ lease }) => <Left lease={lease} /> },
-  { key: "bar", title: <span className="sr-only">{C.leftBar}</span>, width: "60px", from: "md", cell: ({ lease }) => <TickBar thin className="w-full" of={(now) => (lease.deadline - now) / lease.seconds} kind={(now) => (lease.deadline - now < lease.seconds * 0.25 ? "soon" : "")} /> },
-  { key: "beats", title: C.beats, width: "96px", isNumber: true, from: "xl", cell: ({ lease }) => <TickText of={(now) => `${count(lease.beats)} · ${lease.last_beat_at === null ? words.leases.noBeat : wholeDuration(Math.max(0, now - lease.last_beat_at))}`} /> },
-  { key: "attempt", title: C.attempt, width: "72px", isNumber: true, from: "lg", cell: ({ lease }) => count(lease.attempt) },
-  { key: "progress", title: C.progress, width: "84px", isNumber: true, from: "xl", cell: ({ lease }) => (lease.progress ? <span title={lease.progress.note}>{lease.progress.fraction === null ? lease.progress.note : share(lease.progress.fraction)}</span> : <span className="text-faint">{words.unknown}</span>) },
-  { key: "queue", title: C.queue, width: "11%", from: "md", cell: ({ lease }) => <span className="text-soft"><QueueLink queue={lease.queue} /></span> },
+  { key: "state", title: C.state, width: "102px", cell: ({ lease }) => <State lease={lease} /> },
+  { key: "task", title: C.task, cell: ({ lease }) => <span className="flex items-baseline gap-2"><b className="max-w-full shrink-0 truncate font-[550]">{lease.task ?? words.unknown}</b><span className="min-w-0 truncate @max-[520px]:hidden"><MessageLink id={lease.id} /></span></span> },
+  { key: "worker", title: C.worker, width: "122px", from: "lg", cell: ({ lease }) => <WorkerName owner={lease.owner} /> },
+  { key: "running", title: C.runningFor, width: "88px", isNumber: true, from: "sm", cell: ({ lease }) => <TickText of={(now) => (lease.leased_at === null ? words.unknown : wholeDuration(Math.max(0, now - lease.leased_at)))} /> },
+  { key: "against", title: C.against, width: "116px", from: "sm", cell: (row) => <Against {...row} /> },
+  { key: "left", title: C.left, width: "106px", isNumber: true, cell: ({ lease }) => <Left lease={lease} /> },
+  { key: "beats", title: C.beats, width: "90px", isNumber: true, from: "xl", cell: ({ lease }) => <TickText of={(now) => `${count(lease.beats)} · ${lease.last_beat_at === null ? words.leases.noBeat : wholeDuration(Math.max(0, now - lease.last_beat_at))}`} /> },
+  { key: "attempt", title: C.attempt, width: "74px", isNumber: true, from: "lg", cell: ({ lease, most }) => <>{count(lease.attempt)}{most !== null && <span className="text-faint">/{most}</span>}</> },
+  { key: "progress", title: C.progress, width: "82px", isNumber: true, from: "lg", cell: ({ lease }) => (lease.progress ? <span title={lease.progress.note}>{lease.progress.fraction === null ? lease.progress.note : share(lease.progress.fraction)}</span> : <span className="text-faint">{words.unknown}</span>) },
+  { key: "queue", title: C.queue, width: "13%", from: "xl", cell: ({ lease }) => <span className="text-soft"><QueueLink queue={lease.queue} /></span> },
 ];
 
+/** The seconds, and a thin bar of them. */
 function Left({ lease }: { lease: HeldLease }) {
-  return <TickText className={lease.deadline_in <= 0 ? "text-dead" : ""} of={(now) => (lease.deadline <= now ? `−${Math.floor(now - lease.deadline)} s` : `${secondsLeft(lease.deadline, now)} s`)} />;
+  return (
+    <span className="flex items-center justify-end gap-2.5">
+      <TickText className={lease.deadline_in <= 0 ? "text-dead" : ""} of={(now) => (lease.deadline <= now ? `−${Math.floor(now - lease.deadline)} s` : `${secondsLeft(lease.deadline, now)} s`)} />
+      <TickBar thin className="w-9 shrink-0" of={(now) => (lease.deadline - now) / lease.seconds} kind={(now) => (lease.deadline - now < lease.seconds * 0.25 ? "soon" : "")} />
+    </span>
+  );
 }

@@ -10,6 +10,9 @@ import type { LiveEvent, LiveState, SnapshotMessage } from "./messages";
 import { staleAfter } from "./stale-keys";
 import { Tabs } from "./tabs";
 
+const FIRST_LOOK_MS = 2000;
+
+let wasLive = false;
 let state: LiveState = { status: "connecting", retryAt: null, interval: 1 };
 const listeners = new Set<() => void>();
 
@@ -48,8 +51,11 @@ function onEvents(events: LiveEvent[]): void {
 const tabs = new Tabs({
   status: (status, retryIn) => {
     const came = status === "live" && state.status !== "live";
+    const isFirst = came && !wasLive;
+    wasLive ||= came;
     setState({ status, retryAt: retryIn === null ? null : performance.now() + retryIn });
-    if (came) void queryClient.invalidateQueries({ refetchType: "active" });
+    // What was asked for while the stream was opened is a moment old: it is read anew, but not before the page is usable.
+    if (came) setTimeout(() => void queryClient.invalidateQueries({ refetchType: "active" }), isFirst ? FIRST_LOOK_MS : 0);
   },
   events: onEvents,
   snapshot: onSnapshot,

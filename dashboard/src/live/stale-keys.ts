@@ -7,9 +7,10 @@ const AT_MOST_EACH_MS = 2000;
 
 const STALE: Record<string, readonly (readonly string[])[]> = {
   dead: [keys.dead, keys.messages], move_to_dlq: [keys.dead, keys.messages], redriven: [keys.dead, keys.messages, keys.acts], deleted: [keys.dead, keys.messages, keys.acts],
-  cancelled: [keys.messages, keys.acts, keys.dead], purged: [keys.messages, keys.queues, keys.acts, keys.dead], paused: [keys.queues, keys.acts, keys.schedules], resumed: [keys.queues, keys.acts, keys.schedules],
-  owner_joined: [keys.workers], owner_left: [keys.workers], owner_retired: [keys.workers], ticked: [keys.schedules], forgotten: [keys.schedules, keys.acts], requeue: [keys.messages],
-  gap: [keys.dead, keys.messages, keys.queues, keys.workers, keys.schedules],
+  cancelled: [keys.messages, keys.acts, keys.dead], purged: [keys.messages, keys.queues, keys.acts, keys.dead], paused: [keys.queues, keys.clients, keys.acts, keys.schedules], resumed: [keys.queues, keys.clients, keys.acts, keys.schedules],
+  owner_joined: [keys.workers], owner_left: [keys.workers], owner_retired: [keys.workers], ticked: [keys.schedules], webhook_disabled: [keys.webhooks], finding_fired: [keys.findings], finding_cleared: [keys.findings], finding_acked: [keys.findings, keys.acts], finding_silenced: [keys.findings, keys.acts], webhook_delivered: [keys.webhooks], webhook_failed: [keys.webhooks], promoted: [keys.messages, keys.acts], touched: [keys.leases, keys.acts], edited: [keys.dead, keys.messages, keys.acts], moved: [keys.dead, keys.messages, keys.acts], forgotten: [keys.schedules, keys.acts], requeue: [keys.messages],
+  quota_set: [keys.clients, keys.acts], quota_cleared: [keys.clients, keys.acts], client_forgotten: [keys.clients, keys.queues, keys.acts], limited: [keys.clients, keys.queues, keys.acts], limit_cleared: [keys.clients, keys.queues, keys.acts],
+  gap: [keys.dead, keys.messages, keys.queues, keys.workers, keys.schedules, keys.webhooks, keys.findings],
 };
 
 const waiting = new Map<string, readonly string[]>();

@@ -27,11 +27,11 @@ export function LifeSteps({ steps, children }: { steps: readonly Step[]; childre
 
 export function LifeStep({ at, dot, name, beside, children, day }: { at: number; dot: string; name: string; beside?: string; children?: ReactNode; day?: boolean }) {
   return (
-    <li className="grid grid-cols-[92px_12px_minmax(0,1fr)_auto] items-baseline gap-x-2.5 py-[5px] text-[13px] max-sm:grid-cols-[84px_10px_minmax(0,1fr)]">
+    <li className="grid grid-cols-[92px_12px_minmax(0,1fr)_auto] items-baseline gap-x-2.5 py-[5px] text-[13px] @max-[640px]:grid-cols-[84px_10px_minmax(0,1fr)]">
       <time className="text-right text-[12px] text-faint tabular-nums" title={`${day ? dayOf(at) : ""} ${utc(at)}`.trim()}>{exactTime(at)}</time>
       <span className={`mt-1 size-[9px] self-start rounded-full ${dot}`} aria-hidden="true" />
       <span className="min-w-0 wrap-anywhere"><b className="font-[560]">{name}</b> <span className="text-soft">{children}</span></span>
-      <span className="mono whitespace-nowrap text-soft max-sm:col-start-3">{beside}</span>
+      <span className="mono whitespace-nowrap text-soft @max-[640px]:col-start-3">{beside}</span>
     </li>
   );
 }
@@ -39,10 +39,11 @@ export function LifeStep({ at, dot, name, beside, children, day }: { at: number;
 function textOf(step: Step): string {
   const parts: string[] = [];
   if (step.by) parts.push(words.message.by(step.by));
-  else if (step.owner) parts.push(words.message.by(shortOwner(step.owner)));
+  else if (step.owner) parts.push(words.message.on(shortOwner(step.owner)));
   if (step.triggered_by && step.by) parts.push(words.message.through(step.triggered_by));
   if (step.act && step.act !== step.what) parts.push(step.act);
   if (step.attempt && step.what !== "sent") parts.push(words.message.attemptShort(step.attempt));
+  if (step.cause) parts.push(words.message.cameAgain[step.cause] ?? step.cause);
   const said = step.reason?.text || step.reason?.code;
   return [parts.join(", "), said ? reasonOf(step, said) : ""].filter(Boolean).join(" — ");
 }

@@ -32,7 +32,9 @@ export function StackPanel({ id }: { id: string }) {
 function Found({ stack }: { stack: HandlerStack }) {
   const facts = [shortOwner(stack.owner), stack.memory_bytes === null ? "" : bytes(stack.memory_bytes), stack.runs_in ?? stack.phase].filter(Boolean).join(" · ");
   return (
-    <div role="status">
+    <div>
+      {/* Said once; the age beside it counts on in silence. */}
+      <span role="status" className="sr-only">{words.message.stackRead(stack.stack.frames.length)}</span>
       <p className="m-0 px-4 pt-2.5 text-[12px] text-faint">{facts} · <TickText of={(now) => words.message.stackAsked(roughly(now - stack.taken_at))} /></p>
       {stack.holds && <p className="m-0 px-4 pt-1.5 text-soon-ink">{words.stack.holds[stack.holds]}{stack.holds_seconds ? `, ${duration(stack.holds_seconds)}` : ""}</p>}
       {stack.held_up_by && <p className="m-0 px-4 pt-1.5 text-soon-ink">{words.stack.heldUp(stack.held_up_by)}</p>}

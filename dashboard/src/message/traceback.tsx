@@ -29,14 +29,14 @@ export function Traceback({ text }: { text: string }) {
   const foreign = all.filter((one) => !one.isOwn).length;
   const [showsAll, setShowsAll] = useState(false);
   return (
-    <div>
-      <div className="flex items-center justify-end gap-1 px-2 pt-1">
+    <div className="relative">
+      <div className="absolute top-1 right-2 flex items-center gap-1 rounded-md bg-panel">
         {foreign > 0 && foreign < all.length && (
           <button type="button" className="button quiet" aria-pressed={showsAll} onClick={() => setShowsAll(!showsAll)}>{showsAll ? words.message.ownFrames : words.message.allFrames}</button>
         )}
         <CopyButton text={text} />
       </div>
-      <pre className="json max-h-[50vh] px-4 pt-0 pb-3" tabIndex={0}>
+      <pre className="json max-h-[50vh] px-4 pt-2.5 pb-3 max-sm:wrap-anywhere max-sm:whitespace-pre-wrap" tabIndex={0}>
         {all.filter((one) => showsAll || one.isOwn).map((one, place) => <span key={place} className={one.isOwn ? "" : "text-faint"}>{one.text}{"\n"}</span>)}
       </pre>
     </div>

@@ -72,15 +72,16 @@ export function cancelSelection(search: MessageSearch, now: number): Record<stri
   return chosen;
 }
 
-/** As `cancelSelection`, of dead letters; null where a filter is on that acts on dead letters do not know. */
+/** As `cancelSelection`, of dead letters. */
 export function deadSelection(search: MessageSearch, now: number): Record<string, unknown> | null {
   const states = statesOf(search);
-  if (!states.includes("dead") || search.client || search.key || search.text || search.until !== undefined) return null;
+  if (!states.includes("dead")) return null;
   const chosen: Record<string, unknown> = {};
   const since = sinceOf(search, now);
   if (search.queue?.length) chosen["queues"] = search.queue;
-  if (search.task) chosen["task"] = search.task;
+  for (const name of ["task", "client", "key", "text"] as const) if (search[name]) chosen[name] = search[name];
   if (since !== undefined) chosen["since"] = String(since);
+  if (search.until !== undefined) chosen["before"] = String(search.until);
   if (!Object.keys(chosen).length) chosen["all"] = true;
   return chosen;
 }

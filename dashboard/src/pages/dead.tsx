@@ -27,7 +27,7 @@ const C = words.columns;
 const columns: readonly Column<DeadGroup>[] = [
   { key: "error", title: C.reason, cell: (row) => <span><b className="font-[550]">{row.error || row.code}</b> <span className="text-soft">{row.redacted ? "" : lastReason(row.text, row.error)}</span></span> },
   { key: "task", title: C.task, width: "16%", from: "sm", cell: (row) => row.task ?? <span className="text-soft">{words.messages.unreadable}</span> },
-  { key: "place", title: W.place, width: "20%", from: "xl", cell: (row) => <span className="mono text-soft" title={row.place ?? undefined}>{row.place || words.unknown}</span> },
+  { key: "place", title: W.place, width: "20%", from: "xl", cell: (row) => (row.place ? <span className="mono text-soft" title={row.place}>{row.place}</span> : <span className="text-faint">{words.unknown}</span>) },
   { key: "trend", title: C.trend, width: "124px", from: "md", hint: W.trend, cell: (row) => <Bars values={row.by_hour.slice(-24)} label={`${W.trend}: ${row.by_hour.slice(-24).join(", ")}`} /> },
   { key: "last", title: C.last, width: "92px", isNumber: true, cell: (row) => <Ago at={row.last_at} /> },
   { key: "count", title: C.count, width: "80px", isNumber: true, cell: (row) => <b className="font-semibold">{count(row.count)}</b> },

@@ -3,9 +3,10 @@ import { useQuery } from "@tanstack/react-query";
 import { useNavigate, useSearch } from "@tanstack/react-router";
 import { useEffect, useMemo, useState } from "react";
 import { get } from "../api/client";
+import { ApiProblem } from "../api/problem";
 import type { EventPage as EventList } from "../api/schema";
 import { tellEvent } from "../events/tell-event";
-import { exactTime, utc } from "../format/moment";
+import { clockTime, exactTime, utc } from "../format/moment";
 import { count } from "../format/number";
 import { useCompletedEvents, useEvents } from "../live/live";
 import type { LiveEvent } from "../live/messages";
@@ -23,18 +24,20 @@ import { words } from "../words";
 const W = words.events;
 const C = words.columns;
 const HUES: Record<string, string> = {
-  dead: "text-dead", move_to_dlq: "text-dead", owner_retired: "text-soon-ink", retried: "text-soon-ink", lease_lost: "text-soon-ink", late_settle: "text-soon-ink", heartbeat_failed: "text-soon-ink", requeue: "text-soon-ink",
+  dead: "text-dead", move_to_dlq: "text-dead", owner_retired: "text-soon-ink", lease_lost: "text-soon-ink", late_settle: "text-soon-ink", heartbeat_failed: "text-soon-ink", requeue: "text-soon-ink",
   loop_blocked: "text-soon-ink", sweep_grace: "text-soon-ink", deletions: "text-soon-ink", completed: "text-done", gap: "text-soon-ink", away: "text-dead",
 };
 const BEFORE = 200;
 
 const columns: readonly Column<LiveEvent>[] = [
-  { key: "at", title: C.at, width: "112px", cell: (row) => <time className="text-soft tabular-nums" title={utc(row.at)}>{exactTime(row.at)}</time> },
-  { key: "kind", title: C.event, width: "136px", cell: (row) => <span className={`font-[550] ${HUES[row.type] ?? ""}`}>{W.kind[row.type] ?? row.type}</span> },
-  { key: "task", title: C.task, width: "20%", cell: (row) => <span className="flex items-baseline gap-2"><span className="max-w-full shrink-0 truncate">{row.payload.task}</span>{row.payload.message_id && <span className="min-w-0 truncate"><MessageLink id={row.payload.message_id} /></span>}</span> },
+  { key: "at", title: C.at, width: "112px", from: "sm", cell: (row) => <time className="text-soft tabular-nums" title={utc(row.at)}>{exactTime(row.at)}</time> },
+  { key: "short", title: C.at, width: "76px", until: "sm", cell: (row) => <time className="text-soft tabular-nums" title={utc(row.at)}>{clockTime(row.at)}</time> },
+  { key: "kind", title: C.event, width: "130px", cell: (row) => <span className={`font-[550] ${HUES[row.type] ?? ""}`}>{W.kind[row.type] ?? row.type}</span> },
+  { key: "task", title: C.task, width: "20%", from: "sm", cell: (row) => <span className="flex items-baseline gap-2"><span className="max-w-full shrink-0 truncate">{row.payload.task ?? <span className="hidden text-soft @max-[680px]:inline">{tellEvent(row)}</span>}</span>{row.payload.message_id && <span className="min-w-0 truncate @max-[520px]:hidden"><MessageLink id={row.payload.message_id} /></span>}</span> },
   { key: "queue", title: C.queue, width: "13%", from: "lg", cell: (row) => (row.payload.queue ? <span className="text-soft"><QueueLink queue={row.payload.queue} /></span> : null) },
   { key: "what", title: C.what, from: "md", cell: (row) => <span className="text-soft" title={tellEvent(row)}>{tellEvent(row)}</span> },
   { key: "worker", title: C.worker, width: "11%", from: "xl", cell: (row) => (row.payload.owner ? <WorkerName owner={row.payload.owner} /> : null) },
+  { key: "small", title: C.what, until: "sm", cell: (row) => <span title={tellEvent(row)}>{row.payload.task && <>{row.payload.task} </>}<span className="text-soft">{tellEvent(row)}</span></span> },
 ];
 
 export default function EventsPage() {
@@ -90,7 +93,11 @@ function matches(event: LiveEvent, search: { kind?: string[]; queue?: string; te
 /** What came before this page was opened: the newest of the journal. */
 async function newestBefore(completed: boolean, signal: AbortSignal): Promise<LiveEvent[]> {
   const kind = completed ? [] : Object.keys(W.kind).filter((one) => one !== "completed");
-  const page = await get<EventList>("/events", { limit: BEFORE, kind }, signal);
+  const page = await get<EventList>("/events", { limit: BEFORE, kind }, signal).catch((error: unknown) => {
+    // An older server refuses kinds that it does not know.
+    if (error instanceof ApiProblem && error.status === 422) return get<EventList>("/events", { limit: BEFORE }, signal);
+    throw error;
+  });
   return page.events
     .map(({ seq, kind: type, at, data, queue, task, message_id, owner, attempt, seconds }) => {
       const fields = Object.fromEntries(Object.entries({ queue, task, message_id, owner, attempt, seconds }).filter(([, value]) => value !== null));

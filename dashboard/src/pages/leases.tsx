@@ -2,7 +2,7 @@
 import { useQuery } from "@tanstack/react-query";
 import { useNavigate, useSearch } from "@tanstack/react-router";
 import { useMemo } from "react";
-import { allLeases, figures as figuresQuery, soonLeases } from "../api/queries";
+import { allLeases, figures as figuresQuery, lastReturn, soonLeases, tasks as tasksQuery } from "../api/queries";
 import type { HeldLease, LeasesSnapshot } from "../api/schema";
 import { roughly, wholeDuration } from "../format/duration";
 import { ownerName } from "../format/names";
@@ -10,6 +10,7 @@ import { count, plural } from "../format/number";
 import { ordered, sectionsOf, worstOf, type LeaseSections } from "../leases/lease-order";
 import { leaseColumns, type LeaseRow } from "../leases/lease-columns";
 import { useEvents } from "../live/live";
+import { Choice } from "../parts/choice";
 import { DataTable, type Section } from "../parts/data-table";
 import { FilterChip } from "../parts/filter-chip";
 import { Page, Panel } from "../parts/page";
@@ -27,17 +28,22 @@ export default function LeasesPage() {
   const { data: all } = useQuery({ ...allLeases, enabled: soon?.is_cut ?? false });
   const data = soon?.is_cut && all ? withNewest(all, soon) : soon;
   const report = useQuery(figuresQuery({ seconds: 3600 }));
+  const known = useQuery(tasksQuery);
   const { open, openId } = useOpenMessage();
   const now = useNow();
   const leases = useMemo(() => (data?.leases ?? []).filter((one) => matches(one, search)), [data, search]);
   const sections = sectionsOf(leases, now);
   const tasks = useMemo(() => new Map(report.data?.tasks.map((one) => [`${one.queue}\n${one.task}`, one])), [report.data]);
-  const rowOf = (lease: HeldLease): LeaseRow => ({ lease, figures: tasks.get(`${lease.queue}\n${lease.task}`) });
+  const most = useMemo(() => new Map(known.data?.tasks.map((one) => [`${one.queue}\n${one.task}`, one.policy?.max_attempts ?? null])), [known.data]);
+  const rowOf = (lease: HeldLease): LeaseRow => {
+    const name = `${lease.queue}\n${lease.task}`;
+    return { lease, figures: tasks.get(name), most: most.get(name) ?? null };
+  };
   const shown: Section<LeaseRow>[] = search.by === "worker" ? byWorker(leases, now).map((one) => ({ ...one, rows: one.rows.map(rowOf) })) : byState(sections, data).map((one) => ({ ...one, rows: one.rows.map(rowOf) }));
   const set = (change: Partial<typeof search>) => void navigate({ search: (before) => ({ ...before, ...change }), replace: true });
   const options = (of: (lease: HeldLease) => string | null) => [...new Set(data?.leases.map(of).filter((one) => one !== null))].sort().slice(0, 200);
   return (
-    <Page title={W.title} actions={<button type="button" className="button" onClick={() => set({ by: search.by ? undefined : "worker" })}>{search.by ? W.ungroup : W.group}</button>}>
+    <Page title={W.title} actions={<Choice label={W.group} value={search.by ?? "state"} options={[["state", W.byState], ["worker", W.byWorker]]} onChange={(by) => set({ by: by === "worker" ? by : undefined })} />}>
       <Strip data={data} sections={sections} filtered={leases.length !== (data?.leases.length ?? 0)} />
       <div className="flex flex-wrap gap-1.5">
         <FilterChip name={words.columns.queue} value={search.queue} options={options((one) => one.queue)} onChange={(queue) => set({ queue })} />
@@ -86,19 +92,21 @@ function byWorker(leases: readonly HeldLease[], now: number): Section<HeldLease>
 
 function Strip({ data, sections, filtered }: { data: LeasesSnapshot | undefined; sections: LeaseSections; filtered: boolean }) {
   const events = useEvents();
-  const last = events.find((one) => one.type === "requeue" || one.type === "move_to_dlq");
-  const returned = last ? Number(last.payload["count"] ?? 0) : 0;
+  const before = useQuery(lastReturn).data;
+  const fresh = events.find((one) => one.type === "requeue" || one.type === "move_to_dlq");
+  const last = fresh ?? before;
+  const returned = Number((fresh?.payload ?? before?.data)?.["count"] ?? 0);
   const item = (number: number, word: string, hue = "") => <span className={number && hue ? hue : ""}><b className={`font-semibold tabular-nums ${number && hue ? hue : "text-ink"}`}>{data ? count(number) : words.loading}</b> {word}</span>;
   const sweep = (now: number) => (!data ? words.loading : data.next_sweep_at === null ? words.unknown : `${Math.max(0, Math.ceil(data.next_sweep_at - now))} s`);
   return (
-    <section aria-label={W.strip} className="panel flex flex-wrap gap-x-5.5 gap-y-1 px-4 py-2.5 text-soft">
+    <section aria-label={W.strip} className="panel @container px-4 py-2.5 text-soft"><div className="flex flex-wrap gap-x-5.5 gap-y-1">
       {item(sections.held.length + sections.late.length + sections.overdue.length, W.held)}
       {item(sections.late.length, W.late, "text-soon-ink")}
       {item(sections.overdue.length, W.overdue, "text-dead")}
       <span>{W.nextSweep} <b className="inline-block min-w-6 font-semibold text-ink tabular-nums"><TickText of={sweep} /></b></span>
       <span>{last ? <>{W.lastReturn} <b className="font-semibold text-ink tabular-nums"><TickText of={(now) => words.words.ago(roughly(now - last.at))} /></b>{returned ? `, ${plural(returned, "message")}` : ""}</> : data?.last_sweep_at ? <>{W.lastSweep} <b className="font-semibold text-ink tabular-nums"><TickText of={(now) => words.words.ago(wholeDuration(Math.max(0, now - data.last_sweep_at!)))} /></b></> : W.noReturn}</span>
-      <span className="ml-auto max-lg:hidden">{filtered ? words.words.filter : W.clock}</span>
-    </section>
+      <span className="ml-auto @max-3xl:hidden">{filtered ? words.words.filter : W.clock}</span>
+    </div></section>
   );
 }
 

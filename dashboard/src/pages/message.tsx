@@ -10,8 +10,8 @@ export default function MessagePage() {
   const { id } = useParams({ from: "/messages/$id" });
   const [title, setTitle] = useState("");
   return (
-    <Page title={`${title || words.columns.message} ${shortId(id)}`} heading={<span className="text-[13px] font-normal text-soft">{words.nav.messages} / <span className="mono">{shortId(id)}</span></span>}>
-      <div className="@container"><MessageView key={id} id={id} onTitle={(next) => next !== title && queueMicrotask(() => setTitle(next))} /></div>
+    <Page title={`${title || words.columns.message} ${shortId(id)}`} heading={null}>
+      <div className="@container"><MessageView key={id} id={id} isPage onTitle={(next) => next !== title && queueMicrotask(() => setTitle(next))} /></div>
     </Page>
   );
 }

@@ -18,6 +18,7 @@ import { FilterChip } from "../parts/filter-chip";
 import { Page, Panel } from "../parts/page";
 import { SearchField } from "../parts/search-field";
 import { Empty, LoadingRows, TroubleState } from "../parts/states";
+import { Select } from "../parts/select";
 import { StateWord, type StateName } from "../parts/state-word";
 import { useActs } from "../shell/session";
 import { useOpenMessage } from "../shell/side-panel";
@@ -51,21 +52,26 @@ export default function MessagesPage() {
     if (found.hasNextPage && !found.isFetching && rows.length === 0 && pages.length < LOOKS_ON) void found.fetchNextPage();
   }, [found, rows.length, pages.length]);
   const last = pages[pages.length - 1];
+  const isEnded = statesOf(search).some((one) => (ENDED as readonly string[]).includes(one));
   const picked = rows.filter((row) => chosen.has(row.id));
 
   return (
     <Page title={W.title}>
       <Filters search={search} set={set} />
-      {(last?.paused.length ?? 0) > 0 && <p className="m-0 text-soon-ink">{last!.paused.map((one) => W.paused(one.queue)).join(" ")}</p>}
-      {(last?.hidden.length ?? 0) > 0 && <p className="m-0 text-soft">{W.hidden(last!.hidden.join(", "))}</p>}
-      <BulkBar search={search} picked={picked} any={rows.length > 0} onAsk={setAsks} onClear={() => setChosen(new Set())} />
+      <div className="flex min-h-7 flex-wrap items-center gap-x-4 gap-y-1.5">
+        <BulkBar search={search} picked={picked} any={rows.length > 0} onAsk={setAsks} onClear={() => setChosen(new Set())} />
+        {(last?.hidden.length ?? 0) > 0 && <span className="ml-auto text-soft">{W.hidden(last!.hidden.join(", "))}</span>}
+        {(last?.paused.length ?? 0) > 0 && <span className="ml-auto text-soon-ink">{last!.paused.map((one) => W.paused(one.queue)).join(" ")}</span>}
+      </div>
       <Panel label={W.title}>
         {found.isPending ? <LoadingRows rows={12} />
           : found.error && !pages.length ? <TroubleState error={found.error} retry={() => void found.refetch()} />
           : rows.length === 0 && !found.isFetchingNextPage ? <Empty title={hasFilter(search) || search.state ? W.nothing : W.nothingYet}>{found.hasNextPage ? W.nothingMore : hasFilter(search) || search.state ? undefined : W.nothingYetMore}</Empty>
-          : <DataTable label={W.title} columns={messageColumns} sections={[{ key: "all", rows }]} rowKey={(row) => row.id} onOpen={(row) => open(row.id)} openKey={openId ?? null} chosen={chosen} onChoose={setChosen} />}
+          : <DataTable label={W.title} columns={messageColumns(isEnded)} sections={[{ key: "all", rows }]} rowKey={(row) => row.id} onOpen={(row) => open(row.id)} openKey={openId ?? null} chosen={chosen} onChoose={setChosen} />}
       </Panel>
-      <p className="m-0 flex flex-wrap items-center gap-3 text-soft" role="status">
+      {/* Lists change by themselves; only what was asked for is told aloud. */}
+      <span role="status" className="sr-only">{found.isFetchingNextPage ? W.lookingOn : pages.length > 1 ? words.words.messages(rows.length) : ""}</span>
+      <p className="m-0 flex flex-wrap items-center gap-3 text-soft">
         <span>{lookedText(rows.length, pages)}</span>
         {found.hasNextPage ? <button type="button" className="button" disabled={found.isFetchingNextPage} onClick={() => void found.fetchNextPage()}>{found.isFetchingNextPage ? W.lookingOn : W.more}</button> : rows.length > 0 && <span>{W.end}</span>}
       </p>
@@ -100,9 +106,9 @@ function Filters({ search, set }: { search: MessageSearch; set: (change: Partial
     <div className="flex flex-col gap-2">
       <div className="flex flex-wrap items-center gap-2">
         <SearchField wide label={W.search} value={search.text ?? ""} onChange={(text) => set({ text: text || undefined })} />
-        <select className="field" aria-label={W.time} value={search.last ?? ""} onChange={(event) => set({ last: Number(event.target.value) || undefined, since: undefined, until: undefined })}>
+        <Select aria-label={W.time} value={search.last ?? ""} onChange={(event) => set({ last: Number(event.target.value) || undefined, since: undefined, until: undefined })}>
           {Object.entries(W.times).map(([value, text]) => <option key={value} value={value}>{text}</option>)}
-        </select>
+        </Select>
       </div>
       <div className="flex flex-wrap items-center gap-1.5">
         <div role="group" aria-label={W.states} className="flex flex-wrap gap-1.5">
@@ -110,7 +116,7 @@ function Filters({ search, set }: { search: MessageSearch; set: (change: Partial
             <button key={state} type="button" className="chip" aria-pressed={shown.includes(state)} onClick={() => set({ state: toggled(search, state) })}><StateWord calm state={state as StateName} /></button>
           ))}
         </div>
-        <span className="mx-1 h-4 w-px bg-line" aria-hidden="true" />
+        <span className="mx-1 h-4 w-px bg-line max-lg:hidden" aria-hidden="true" />
         {(search.queue ?? []).map((one) => <FilterChip key={one} name={W.filters["queue"]!} value={one} options={names} onChange={(next) => set({ queue: without(search.queue, one, next) })} />)}
         <FilterChip isAdded name={W.filters["queue"]!} value={undefined} options={names} onChange={(next) => next && set({ queue: [...new Set([...(search.queue ?? []), next])] })} />
         <FilterChip isAdded={!search.task} name={W.filters["task"]!} value={search.task} options={taskNames} onChange={(task) => set({ task })} />
@@ -164,7 +170,7 @@ function BulkBar({ search, picked, any, onAsk, onClear }: { search: MessageSearc
       </div>
     );
   }
-  if (!any || !(cancel || dead) || statesOf(search).some((one) => (ENDED as readonly string[]).includes(one))) return <div className="h-7 max-sm:hidden" />;
+  if (!any || !(cancel || dead) || statesOf(search).some((one) => (ENDED as readonly string[]).includes(one))) return null;
   const states = statesOf(search);
   return (
     <div className="flex flex-wrap items-center gap-1.5">

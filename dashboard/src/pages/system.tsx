@@ -7,6 +7,7 @@ import { keys } from "../api/keys";
 import { settings as settingsQuery } from "../api/queries";
 import { queryClient } from "../api/query-client";
 import type { ActEntry, ActList, SettingInForce } from "../api/schema";
+import { duration } from "../format/duration";
 import { plural } from "../format/number";
 import { DataTable, type Column } from "../parts/data-table";
 import { Fact, Facts, Page, Panel } from "../parts/page";
@@ -22,18 +23,23 @@ const ACTS = 50;
 
 const actColumns: readonly Column<ActEntry>[] = [
   { key: "at", title: C.at, width: "116px", cell: (row) => <span className="text-soft tabular-nums"><When at={row.at} /></span> },
-  { key: "kind", title: C.what, width: "136px", cell: (row) => <b className="font-[550]">{words.events.kind[row.kind] ?? row.kind.replaceAll("_", " ")}</b> },
-  { key: "count", title: C.message, width: "28%", from: "sm", cell: (row) => <span title={row.ids.join("\n")}>{row.count ? plural(row.count, "message") : ""} <span className="text-soft">{row.queue ?? String(row.data["schedule"] ?? "")}</span></span> },
+  { key: "kind", title: C.act, width: "136px", cell: (row) => <b className="font-[550]">{words.events.act[row.kind] ?? words.events.kind[row.kind] ?? row.kind.replaceAll("_", " ")}</b> },
+  { key: "count", title: C.on, width: "28%", from: "sm", cell: (row) => <span title={row.ids.join("\n")}>{row.count ? plural(row.count, "message") : ""} <span className="text-soft">{row.queue ?? String(row.data["schedule"] ?? row.data["worker"] ?? row.data["endpoint"] ?? "")}</span></span> },
   { key: "who", title: C.who, cell: (row) => row.by || words.unknown },
   { key: "whence", title: C.whence, width: "22%", from: "md", cell: (row) => <span className="text-soft">{row.triggered_by}{row.source ? ` · ${row.source}` : ""}</span> },
 ];
 
 const settingColumns: readonly Column<SettingInForce>[] = [
-  { key: "name", title: C.name, width: "28%", cell: (row) => <span className="mono" title={row.allowed}>{row.name}</span> },
-  { key: "value", title: C.value, cell: (row) => <span className="mono" title={String(row.value)}>{row.value === null ? words.words.none : String(row.value)}</span> },
+  { key: "name", title: C.name, cell: (row) => <span className="mono" title={row.allowed}>{row.name}</span> },
+  { key: "value", title: C.value, width: "31%", cell: (row) => <span className="mono" title={String(row.value)}>{row.value === null ? <span className="text-faint">{words.words.none}</span> : String(row.value)}{inWords(row) && <span className="text-soft"> · {inWords(row)}</span>}</span> },
   { key: "source", title: C.source, width: "120px", from: "sm", cell: (row) => <span className={row.source === "default" ? "text-faint" : "font-[550]"}>{row.source}</span> },
-  { key: "variable", title: C.variable, width: "30%", from: "md", cell: (row) => <span className="mono text-soft">{row.variable}</span> },
+  { key: "variable", title: C.variable, width: "27%", from: "md", cell: (row) => <span className="mono text-soft">{row.variable}</span> },
 ];
+
+/** Seconds as people read them. Empty: it is no span, or short enough to be read. */
+function inWords({ name, value }: SettingInForce): string {
+  return name.endsWith("_seconds") && typeof value === "number" && value >= 120 ? duration(value) : "";
+}
 
 export default function SystemPage() {
   return (
@@ -98,7 +104,7 @@ function About() {
         <Fact name={W.version}>{session.version || W.storeSaid}</Fact>
         <Fact name={W.store}><span title={session.store}>{session.store || W.storeSaid}</span></Fact>
         <Fact name={W.you}>{session.name}</Fact>
-        <Fact name={W.scopes}><span title={session.scopes.join(", ")}>{session.scopes.join(", ") || words.states_.noScopes}</span></Fact>
+        <Fact name={W.scopes}><span className="whitespace-normal">{session.scopes.join(", ") || words.states_.noScopes}</span></Fact>
         <Fact name={W.queues}>{session.queues.join(", ") || words.words.none}</Fact>
       </Facts>
       {session.read_only && <p className="m-0 px-4 py-2 text-soft">{words.acts.readOnly}</p>}

@@ -1,6 +1,6 @@
 // A choice of few, as buttons side by side.
 
-export function Choice<Value extends string>({ label, value, options, onChange }: { label: string; value: Value; options: readonly (readonly [Value, string])[]; onChange: (value: Value) => void }) {
+export function Choice<Value extends string>({ label, value, options, onChange }: { label: string; value: Value | ""; options: readonly (readonly [Value, string])[]; onChange: (value: Value) => void }) {
   return (
     <div role="group" aria-label={label} className="inline-flex rounded-[7px] border border-line bg-panel p-px">
       {options.map(([one, text]) => (

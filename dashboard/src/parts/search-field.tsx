@@ -22,7 +22,7 @@ export function SearchField({ label, value, onChange, wide }: { label: string; v
     return () => clearTimeout(timer);
   }, [draft, onChange]);
   return (
-    <label className={`relative ${wide ? "min-w-52 flex-1" : "w-60 max-w-full"}`}>
+    <label className={`relative ${wide ? "min-w-52 flex-1" : "w-60 max-w-full max-sm:w-48"}`}>
       <span className="pointer-events-none absolute top-1/2 left-2.5 -translate-y-1/2 text-faint"><Icon name="search" /></span>
       <input
         data-search className="field w-full pl-8" type="search" aria-label={label} placeholder={label} value={draft} spellCheck={false} autoComplete="off"

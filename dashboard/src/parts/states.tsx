@@ -4,6 +4,7 @@ import type { ReactNode } from "react";
 import { ApiProblem, troubleOf } from "../api/problem";
 import { words } from "../words";
 import { CopyButton } from "./copy";
+import { Icon } from "./icon";
 
 export function Empty({ title, children, command }: { title: string; children?: ReactNode; command?: string }) {
   return (
@@ -26,7 +27,7 @@ export function Empty({ title, children, command }: { title: string; children?: 
 /** Grey lines where rows will be: nothing moves when they come. */
 export function LoadingRows({ rows = 8 }: { rows?: number }) {
   return (
-    <div role="status" aria-label={words.loading} className="px-4 py-1.5">
+    <div role="status" aria-label={words.loadingLabel} className="px-4 py-1.5">
       {Array.from({ length: rows }, (_, place) => (
         <div key={place} className="flex h-(--row) items-center gap-6 border-b border-line-soft last:border-0">
           <span className="skeleton breathing" style={{ width: `${18 + ((place * 37) % 14)}%` }} />
@@ -39,6 +40,15 @@ export function LoadingRows({ rows = 8 }: { rows?: number }) {
   );
 }
 
+/** Where a plot will be: nothing moves when it comes. */
+export function LoadingPlot() {
+  return (
+    <div role="status" aria-label={words.loadingLabel} className="flex h-full items-end gap-2 px-4 pb-8">
+      {Array.from({ length: 24 }, (_, place) => <span key={place} className="skeleton breathing min-w-0 flex-1" style={{ height: `${22 + ((place * 37) % 29)}%` }} />)}
+    </div>
+  );
+}
+
 /** What went wrong, and what can be done. */
 export function TroubleState({ error, retry }: { error: unknown; retry?: () => void }) {
   const trouble = troubleOf(error);
@@ -46,6 +56,7 @@ export function TroubleState({ error, retry }: { error: unknown; retry?: () => v
   const text = TEXTS[trouble] ?? TEXTS.broken!;
   return (
     <div className="flex flex-col items-center gap-2 px-6 py-12 text-center" role="alert">
+      <span className="mb-1 text-soon-ink"><Icon name="warning" size={22} /></span>
       <p className="m-0 text-[15px] font-semibold">{text[0]}</p>
       {problem?.message && <p className="m-0 max-w-140 wrap-anywhere">{sentence(problem.message)}</p>}
       <p className="m-0 max-w-140 text-soft">{problem?.remedy || text[1]}</p>

@@ -1,6 +1,6 @@
 // What an act came to, said once, at the foot of the page and to screen readers.
 import { useSyncExternalStore } from "react";
-import { ApiProblem, Disconnected } from "../api/problem";
+import { ApiProblem, Disconnected, troubleOf } from "../api/problem";
 import { words } from "../words";
 import { Icon } from "./icon";
 import { sentence } from "./states";
@@ -33,7 +33,7 @@ export function say(text: string, isBad = false): void {
 }
 
 export function sayFailed(error: unknown): void {
-  const text = error instanceof Disconnected ? words.states_.disconnected : error instanceof ApiProblem ? `${error.message}${error.remedy ? `. ${error.remedy}` : ""}` : String(error);
+  const text = troubleOf(error) === "older" ? words.acts.older : error instanceof Disconnected ? words.states_.disconnected : error instanceof ApiProblem ? `${error.message}${error.remedy ? `. ${error.remedy}` : ""}` : String(error);
   say(`${words.acts.failed} ${text}`, true);
 }
 

@@ -3,11 +3,13 @@ import type { Figures, QueueOverview } from "../api/schema";
 import { duration, roughly, shortDuration } from "../format/duration";
 import { count, rate, share } from "../format/number";
 import type { Column } from "../parts/data-table";
+import { Icon } from "../parts/icon";
 import { QueueLink } from "../parts/links";
 import { Sparkline } from "../parts/sparkline";
 import { StateWord } from "../parts/state-word";
 import { Gauge, TickText } from "../parts/tick";
 import { words } from "../words";
+import { limitText } from "./limit-text";
 
 const C = words.columns;
 /** From this part of the lease on a bar is amber: p95 of the runs comes near its end. */
@@ -25,13 +27,20 @@ export interface QueueRow {
 
 export function leaseUse(use: number | null) {
   if (use === null) return <span className="text-faint">{words.unknown}</span>;
-  return <Gauge thin part={use} className="w-14" kind={isNear(use) ? "soon" : "calm"} label={`${words.columns.leaseUse} ${share(use)}${use > 1 ? `: ${words.task.beats}` : ""}`} />;
+  return <Gauge thin part={use} className="w-14" kind={isNear(use) ? "soon" : "calm"} label={`${words.columns.leaseUse} ${share(use)}${use > 1 ? `: ${words.task.explained.renewed}` : ""}`} />;
 }
 
 export function times(figures: Figures | undefined, flow: { p50_seconds: number | null; p95_seconds: number | null }): string {
   const found = figures?.duration;
   if (found) return [found.p50, found.p95, found.p99].map(shortDuration).join(" · ");
   return flow.p50_seconds === null ? words.unknown : `${shortDuration(flow.p50_seconds)} · ${shortDuration(flow.p95_seconds)} · ${words.loading}`;
+}
+
+/** Two of the three, where there is little room. */
+export function shortTimes(figures: Figures | undefined, flow: { p50_seconds: number | null }): string {
+  const found = figures?.duration;
+  if (found) return `${shortDuration(found.p50)} · ${shortDuration(found.p99)}`;
+  return flow.p50_seconds === null ? words.unknown : `${shortDuration(flow.p50_seconds)} · ${words.loading}`;
 }
 
 export function errors(part: number | null) {
@@ -43,32 +52,45 @@ const guess = (row: QueueRow, value: number | null) => count(value, row.queue.es
 export const queueColumns: readonly Column<QueueRow>[] = [
   {
     key: "queue", title: C.queue,
-    cell: ({ queue }) => (
+    sortBy: ({ queue }) => queue.queue, cell: ({ queue }) => (
       <span className="flex items-center gap-2">
         <b className="min-w-0 truncate font-[550]"><QueueLink queue={queue.queue} /></b>
-        {queue.paused && <StateWord state="paused" />}
+        {queue.paused && <><span className="@max-[520px]:hidden"><StateWord state="paused" /></span><span className="hidden @max-[520px]:inline"><StateWord bare state="paused" /></span></>}
+        {queue.limit && !queue.paused && <span className="min-w-0 truncate" title={words.queues.limitedBy(limitText(queue.limit))}><StateWord state="late" label={words.queues.limited} /></span>}
         {!queue.workers && !queue.paused && !!queue.waiting && <StateWord state="silent" label={words.queues.unserved} />}
       </span>
     ),
   },
   { key: "history", title: C.fiveMinutes, width: "98px", from: "sm", cell: ({ history, queue }) => <Sparkline values={history} label={`${queue.queue}: ${words.columns.out}`} least={0.2} /> },
-  { key: "waiting", title: C.waiting, width: "72px", isNumber: true, cell: (row) => guess(row, row.queue.waiting) },
-  { key: "running", title: C.running, width: "76px", isNumber: true, cell: (row) => guess(row, row.queue.running) },
-  { key: "oldest", title: C.oldest, width: "68px", isNumber: true, cell: ({ queue }) => (queue.oldest_seconds === null ? (queue.waiting === 0 ? "" : words.unknown) : roughly(queue.oldest_seconds)) },
-  { key: "use", title: C.leaseUse, width: "80px", from: "md", cell: ({ queue }) => leaseUse(queue.flow.lease_use) },
-  { key: "out", title: C.out, width: "68px", isNumber: true, from: "sm", cell: ({ queue }) => rate(queue.flow.out_per_second) },
-  { key: "times", title: C.times, width: "172px", isNumber: true, from: "xl", cell: ({ queue, figures }) => times(figures, queue.flow) },
-  { key: "errors", title: C.errors, width: "68px", isNumber: true, from: "sm", cell: ({ queue }) => errors(queue.flow.error_share) },
+  { key: "waiting", title: C.waiting, width: "72px", isNumber: true, sortBy: ({ queue }) => queue.waiting, cell: (row) => guess(row, row.queue.waiting) },
+  { key: "running", title: C.running, width: "76px", isNumber: true, sortBy: ({ queue }) => queue.running, cell: (row) => guess(row, row.queue.running) },
+  { key: "oldest", title: C.oldest, width: "68px", isNumber: true, sortBy: ({ queue }) => queue.oldest_seconds, cell: ({ queue }) => (queue.oldest_seconds === null ? (queue.waiting === 0 ? "" : words.unknown) : roughly(queue.oldest_seconds)) },
+  { key: "use", title: C.leaseUse, width: "80px", from: "md", sortBy: ({ queue }) => queue.flow.lease_use, cell: ({ queue }) => leaseUse(queue.flow.lease_use) },
+  { key: "out", title: C.out, width: "68px", isNumber: true, from: "sm", sortBy: ({ queue }) => queue.flow.out_per_second, cell: ({ queue }) => rate(queue.flow.out_per_second) },
+  { key: "times", title: C.times, width: "168px", isNumber: true, from: "xl", sortBy: ({ figures, queue }) => figures?.duration?.p99 ?? queue.flow.p95_seconds, cell: ({ queue, figures }) => times(figures, queue.flow) },
+  { key: "errors", title: C.errors, width: "68px", isNumber: true, from: "sm", sortBy: ({ queue }) => queue.flow.error_share, cell: ({ queue }) => errors(queue.flow.error_share) },
 ];
 
 /** Where there is room for two of the three. */
 export const shortTimesColumn: Column<QueueRow> = {
   key: "times", title: C.shortTimes, width: "118px", isNumber: true, from: "md",
-  cell: ({ figures, queue }) => (figures?.duration ? `${shortDuration(figures.duration.p50)} · ${shortDuration(figures.duration.p99)}` : queue.flow.p50_seconds === null ? words.unknown : `${shortDuration(queue.flow.p50_seconds)} · ${words.loading}`),
+  cell: ({ figures, queue }) => shortTimes(figures, queue.flow),
 };
 
-export const deadColumn: Column<QueueRow> = { key: "dead", title: C.dead, width: "64px", isNumber: true, from: "sm", cell: ({ queue }) => <span className={queue.dead ? "font-[550] text-dead" : ""}>{count(queue.dead)}</span> };
-export const delayedColumn: Column<QueueRow> = { key: "delayed", title: C.delayed, width: "76px", isNumber: true, from: "2xl", cell: (row) => guess(row, row.queue.delayed) };
-export const inColumn: Column<QueueRow> = { key: "in", title: C.in, width: "64px", isNumber: true, from: "md", cell: ({ queue }) => rate(queue.flow.in_per_second) };
-export const workersColumn: Column<QueueRow> = { key: "workers", title: C.workers, width: "72px", isNumber: true, from: "xl", cell: ({ queue }) => count(queue.workers) };
-export const drainsColumn: Column<QueueRow> = { key: "drains", title: words.overview.drains("…").replace(" …", ""), width: "96px", isNumber: true, from: "2xl", cell: ({ queue }) => (queue.drains_in_seconds !== null ? (queue.waiting ? <TickText of={() => duration(queue.drains_in_seconds)} /> : "") : queue.grows ? words.overview.grows : words.unknown) };
+export const deadColumn: Column<QueueRow> = { key: "dead", title: C.dead, width: "60px", isNumber: true, from: "sm", sortBy: ({ queue }) => queue.dead, cell: ({ queue }) => <span className={queue.dead ? "font-[550] text-dead" : ""}>{count(queue.dead)}</span> };
+export const delayedColumn: Column<QueueRow> = { key: "delayed", title: C.delayed, width: "76px", isNumber: true, from: "2xl", sortBy: ({ queue }) => queue.delayed, cell: (row) => guess(row, row.queue.delayed) };
+export const inColumn: Column<QueueRow> = { key: "in", title: C.in, width: "64px", isNumber: true, from: "md", sortBy: ({ queue }) => queue.flow.in_per_second, cell: ({ queue }) => rate(queue.flow.in_per_second) };
+export const drainsColumn: Column<QueueRow> = { key: "drains", title: words.overview.drains("…").replace(" …", ""), width: "96px", isNumber: true, from: "2xl", sortBy: ({ queue }) => queue.drains_in_seconds, cell: ({ queue }) => (queue.drains_in_seconds !== null ? (queue.waiting ? <TickText of={() => duration(queue.drains_in_seconds)} /> : "") : queue.grows ? words.overview.grows : words.unknown) };
+
+export type Wanted = ReadonlyMap<string, { desired: number | null; why: string }>;
+
+/** Workers there are, and how many it takes where that is another number. Null: the server is too old to say. */
+export const workersColumn = (wanted: Wanted | null): Column<QueueRow> => ({
+  key: "workers", title: C.workers, width: "80px", isNumber: true, from: "lg", hint: wanted ? words.queues.desiredHint : undefined,
+  sortBy: ({ queue }) => queue.workers, cell: ({ queue }) => {
+    const found = wanted?.get(queue.queue);
+    const desired = found?.desired ?? null;
+    if (desired === null || desired === queue.workers) return <span title={found?.why}>{count(queue.workers)}</span>;
+    return <span title={found?.why} className="inline-flex items-center gap-1">{count(queue.workers)}<span className="text-faint"><Icon name="to" size={11} /></span><span className={desired > queue.workers ? "font-semibold" : "text-soft"}><span className="sr-only">{words.queues.desired("")}</span>{count(desired)}</span></span>;
+  },
+});

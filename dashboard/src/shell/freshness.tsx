@@ -1,11 +1,13 @@
 // How fresh everything is: live with its age, or stale, or away; the store; the time; the theme.
-import { useState } from "react";
+import { useState, useSyncExternalStore } from "react";
 import { duration, wholeDuration } from "../format/duration";
 import { clockTime, utc } from "../format/moment";
 import { dataAge } from "../live/clock";
 import { useLive } from "../live/live";
+import { Icon } from "../parts/icon";
 import { TickText, useNow } from "../parts/tick";
 import { words } from "../words";
+import { currentDensity, onDensityChange, toggleDensity } from "./density";
 import { useSession } from "./session";
 import { applyTheme, currentTheme, type Theme } from "./theme";
 
@@ -32,7 +34,7 @@ export function Freshness() {
       {session.namespace && <div className="truncate">{session.namespace}/</div>}
       <div className="flex items-center justify-between">
         <TickText of={(moment) => clockTime(moment)} title={`${words.live.clockTitle} ${utc(now)}`} className="tabular-nums" />
-        <ThemeChoice />
+        <span className="flex items-center gap-0.5"><DensityChoice /><ThemeChoice /></span>
       </div>
     </div>
   );
@@ -41,6 +43,17 @@ export function Freshness() {
 /** A file's path is cut from the left: its name says most. */
 function shortStore(store: string): string {
   return store.startsWith("sqlite:") ? `sqlite · ${store.slice(store.lastIndexOf("/") + 1)}` : store.replace(/\?.*$/, "");
+}
+
+function DensityChoice() {
+  const density = useSyncExternalStore(onDensityChange, currentDensity);
+  const isHigh = density === "comfortable";
+  const label = `${words.theme.density}: ${isHigh ? words.theme.comfortable : words.theme.compact}`;
+  return (
+    <button type="button" className="button quiet size-6! min-h-6! p-0! text-faint!" aria-label={label} title={label} onClick={toggleDensity}>
+      <Icon name={isHigh ? "rows" : "lines"} />
+    </button>
+  );
 }
 
 function ThemeChoice() {

@@ -4,6 +4,7 @@ import { useEffect, useRef, useState } from "react";
 import { Dialog } from "../parts/dialog";
 import { words } from "../words";
 import { PAGES } from "./navigation";
+import { toggleDensity } from "./density";
 import { toggleTheme } from "./theme";
 
 const SEQUENCE_MS = 1200;
@@ -46,6 +47,9 @@ export function Keyboard() {
         case "t":
           toggleTheme();
           break;
+        case "r":
+          toggleDensity();
+          break;
         case "j":
         case "k":
           moveRow(event.key === "j" ? 1 : -1);
@@ -70,7 +74,7 @@ function moveRow(step: number): void {
 }
 
 function Help({ onClose }: { onClose: () => void }) {
-  const everywhere: readonly (readonly [string, string])[] = [["?", words.keys.help], ["/", words.keys.search], ["Esc", words.keys.close], ["t", words.keys.theme]];
+  const everywhere: readonly (readonly [string, string])[] = [["?", words.keys.help], ["/", words.keys.search], ["Esc", words.keys.close], ["t", words.keys.theme], ["r", words.keys.density]];
   const lists: readonly (readonly [string, string])[] = [["j  k  ↓  ↑", words.keys.move], ["Enter", words.keys.open], ["p", words.keys.pause]];
   return (
     <Dialog title={words.keys.title} onClose={onClose}>
@@ -89,7 +93,7 @@ function Keys({ title, rows }: { title: string; rows: readonly (readonly [string
   return (
     <section>
       <h3 className="m-0 mb-1.5 text-[12px] text-soft">{title}</h3>
-      <dl className="m-0 grid grid-cols-[88px_1fr] gap-y-1.5">
+      <dl className="m-0 grid grid-cols-[112px_1fr] gap-y-1.5">
         {rows.map(([keys, what]) => (
           <div key={keys} className="contents">
             <dt className="flex items-center gap-1">{keys.split(/ +/).map((key) => <kbd key={key} className="mono min-w-5 rounded border border-line bg-ground px-1.5 text-center text-[11px] leading-5">{key}</kbd>)}</dt>

@@ -29,7 +29,7 @@ export function Login({ onDone }: { onDone: () => void }) {
   };
   return (
     <main className="flex min-h-dvh items-center justify-center p-4">
-      <form onSubmit={submit} className="panel flex w-full max-w-96 flex-col gap-3 p-7 shadow-(--shadow)">
+      <form onSubmit={submit} className="panel flex w-full max-w-104 flex-col gap-3 p-7 shadow-(--shadow)">
         <Brand />
         <h1 className="m-0 mt-3 text-[17px]">{words.login.title}</h1>
         <p className="m-0 text-soft">{words.login.body}</p>

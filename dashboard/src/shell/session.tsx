@@ -16,6 +16,8 @@ export function SessionGate({ children }: { children: ReactNode }) {
   const { data, error, refetch } = useQuery({
     ...session,
     retry: false,
+    // What was answered before the page was drawn is not asked again at once.
+    retryOnMount: false,
     refetchInterval: (query) => (query.state.error && troubleOf(query.state.error) !== "login" ? 3000 : false),
   });
   useEffect(() => {
@@ -32,7 +34,7 @@ export function SessionGate({ children }: { children: ReactNode }) {
     [],
   );
   if (data) return <SessionContext value={data}>{children}</SessionContext>;
-  if (!error) return <div className="flex h-dvh items-center justify-center text-faint" role="status" aria-label={words.loading} />;
+  if (!error) return <div className="flex h-dvh items-center justify-center text-faint" role="status" aria-label={words.loadingLabel} />;
   if (troubleOf(error) === "login") return <Login onDone={() => void refetch()} />;
   return (
     <main className="flex min-h-dvh items-center justify-center">
@@ -52,8 +54,8 @@ export function useMay(scope: AccessScope): boolean {
 }
 
 /** Whether acts are offered; else why not. */
-export function useActs(): { may: boolean; why: string | undefined } {
+export function useActs(scope: "operate" | "admin" = "operate"): { may: boolean; why: string | undefined } {
   const { scopes, read_only } = useSession();
   if (read_only) return { may: false, why: words.acts.readOnly };
-  return scopes.includes("operate") ? { may: true, why: undefined } : { may: false, why: words.acts.noScope };
+  return scopes.includes(scope) ? { may: true, why: undefined } : { may: false, why: scope === "admin" ? words.acts.noAdmin : words.acts.noScope };
 }

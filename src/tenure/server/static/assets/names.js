@@ -1,1 +1,0 @@
-function e(e){return e.length<=14?e:`${e.slice(0,6)}…${e.slice(-4)}`}function t(e){let t=e.lastIndexOf(`/`);return t<0?e:`${e.slice(0,t)}/${e.slice(t+1,t+5)}`}function n(e){let t=e.lastIndexOf(`/`);return t<0?e:e.slice(0,t)}export{e as n,t as r,n as t};

@@ -17,7 +17,8 @@ from rich.text import Text
 from benchmarks.interval import Interval
 
 #: In the order of the file.
-PARTS = ("sqlite", "redis", "sqs", "azure", "server", "timing", "simulate", "audit")
+PARTS = ("sqlite", "redis", "sqs", "azure", "server", "dashboard", "timing", "simulate", "audit", "webhooks", "clients",
+         "monitoring")  # fmt: skip
 RESULTS = Path(__file__).parent / "results.json"
 
 
@@ -105,8 +106,8 @@ class Table:
         for name, value in self.figures.items():
             console.print(f"{name}: {value:,.0f}")
 
-    def write(self) -> None:
-        """Put this part into the file of results; the others stay."""
+    def write(self, *, keeps_others: bool = False) -> None:
+        """Put this part into the file of results. Other parts stay; with `keeps_others` also its other claims."""
         document: dict[str, Any] = json.loads(RESULTS.read_text(encoding="utf-8")) if RESULTS.exists() else {}
         rows = [
             {"measure": row.measure, "value": row.value, "bar": row.bar, "holds": row.holds, "spread": row.spread,
@@ -114,8 +115,23 @@ class Table:
             for row in self.rows
         ]  # fmt: skip
         document = {part: document[part] for part in PARTS if part in document}
-        document[self.part] = {"python": platform.python_version(), "rows": rows, "figures": self.figures}
+        figures = self.figures
+        if keeps_others and (before := document.get(self.part)):
+            rows = [row for claim in (_claims(before["rows"]) | _claims(rows)).values() for row in claim]
+            figures = before["figures"] | figures
+        document[self.part] = {"python": platform.python_version(), "rows": rows, "figures": figures}
         RESULTS.write_text(json.dumps(document, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+
+
+def _claims(rows: Sequence[dict[str, Any]]) -> dict[str, list[dict[str, Any]]]:
+    """The rows by the measure that they belong to: those that begin with a blank belong to the one above."""
+    claims: dict[str, list[dict[str, Any]]] = {}
+    last: list[dict[str, Any]] = []
+    for row in rows:
+        if not row["measure"].startswith(" ") or not claims:
+            last = claims[row["measure"]] = []
+        last.append(row)
+    return claims
 
 
 def _short(value: float) -> str:

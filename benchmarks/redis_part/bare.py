@@ -30,10 +30,14 @@ def body() -> bytes:
     wall = time.time()
     return envelope.encode(
         Message(
-            id=new_id(wall), queue="default-tasks", task="noop", body=msgspec.Raw(b'{"n":1}'), client="default",
+            id=new_id(wall),
+            queue="default-tasks",
+            task="noop",
+            body=msgspec.Raw(b'{"n":1}'),
+            client="default",
             sent_at=wall,
         )
-    )  # fmt: skip
+    )
 
 
 def own_cpu() -> float:

@@ -56,8 +56,10 @@ def drain(server: Local, count: int) -> dict[str, Any]:
     answer = driving.run_worker(server.url, "drain", count)
     redis = server.cpu() - before
     return answer | {
-        "rate": count / answer["seconds"], "cpu_us": answer["cpu"] / count * 1e6, "redis_us": redis / count * 1e6,
-    }  # fmt: skip
+        "rate": count / answer["seconds"],
+        "cpu_us": answer["cpu"] / count * 1e6,
+        "redis_us": redis / count * 1e6,
+    }
 
 
 def share(server: Local, count: int, processes: int) -> float:

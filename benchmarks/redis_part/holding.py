@@ -10,7 +10,7 @@ from tenure import Tenure
 from tenure.broker import SweepRequest
 from tenure.event import Event
 from tenure.lease import LeaseRequest
-from tenure.runtime.sweeper import Sweeper
+from tenure.runtime.background.sweeper import Sweeper
 
 
 def hold(server: Local, count: int, seconds: float) -> dict[str, float]:

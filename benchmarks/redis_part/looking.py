@@ -42,12 +42,13 @@ class _Meter:
         self._server = server
         self._client: Any = Redis(port=server.port)
 
-    async def milliseconds(self, act: Callable[[], Awaitable[object]]) -> tuple[float, float]:
-        """CPU of one look in all, and of one of its scripts."""
-        scripts, cpu = self._scripts(), self._server.cpu()
+    async def milliseconds(self, act: Callable[[], Awaitable[object]]) -> tuple[float, float, float]:
+        """CPU of the server for one look in all, and for one of its scripts; and until the answer was there."""
+        scripts, cpu, began = self._scripts(), self._server.cpu(), time.perf_counter()
         await act()
+        took = (time.perf_counter() - began) * 1000
         cpu = (self._server.cpu() - cpu) * 1000
-        return cpu, cpu / max(1, self._scripts() - scripts)
+        return cpu, cpu / max(1, self._scripts() - scripts), took
 
     def _scripts(self) -> int:
         stats = self._client.info("commandstats")
@@ -119,11 +120,11 @@ async def _pages(table: Table, meter: _Meter, broker: Broker, state: MessageStat
     middle = await _go(broker, query, count // 2)
     plain = [query, Query(states=(state,), queues=(QUEUE,), backwards=True), middle]
     took = [await meter.milliseconds(lambda asked=asked: broker.browse(asked)) for asked in plain * ROUNDS]  # type: ignore[misc]
-    table.add(f"page of 100 {state.value} of {count:,}, ms of Redis", [one for one, _ in took], "≤", 150.0)
+    table.add(f"page of 100 {state.value} of {count:,}, ms of Redis", [one for one, _, _ in took], "≤", 150.0)
     rare = Query(states=(state,), queues=(QUEUE,), task="none of them", bodies=False, backwards=True)
     took = [await meter.milliseconds(lambda: broker.browse(rare)) for _ in range(ROUNDS)]
-    table.add(f"10,000 {state.value} looked through for a task, ms", [one for one, _ in took], "≤", 150.0)
-    table.add(f"a script of that, ms ({state.value})", [each for _, each in took], "≤", 10.0)
+    table.add(f"10,000 {state.value} looked through for a task, ms", [one for one, _, _ in took], "≤", 150.0)
+    table.add(f"a script of that, ms ({state.value})", [each for _, each, _ in took], "≤", 10.0)
 
 
 async def _go(broker: Broker, query: Query, rows: int) -> Query:
@@ -132,10 +133,14 @@ async def _go(broker: Broker, query: Query, rows: int) -> Query:
     while rows > 0:
         page = await broker.browse(
             Query(
-                states=query.states, queues=query.queues, bodies=False, task="none of them", cursor=page.cursor or "",
+                states=query.states,
+                queues=query.queues,
+                bodies=False,
+                task="none of them",
+                cursor=page.cursor or "",
                 look_at=min(rows, 10_000),
             )
-        )  # fmt: skip
+        )
         rows -= page.looked_at
         if page.cursor is None:
             break
@@ -157,8 +162,9 @@ async def _timeline(table: Table, meter: _Meter, state: State, ids: list[str]) -
         journal.MOST_EVENTS = kept
     asked = [ids[len(ids) * part // 10] for part in range(10)]
     took = [await meter.milliseconds(lambda id=id: state.journal.about(id)) for id in asked]  # type: ignore[misc]
-    table.add(f"timeline of one message, {len(ids):,} events, ms", [one for one, _ in took], "≤", 50.0)
-    table.add("a script of that, ms (timeline)", [each for _, each in took], "≤", 10.0)
+    table.add(f"timeline of one message, {len(ids):,} events, ms", [one for one, _, _ in took], "≤", 50.0)
+    table.add("a script of that, ms (timeline)", [each for _, each, _ in took], "≤", 10.0)
+    table.add("until the answer, ms (timeline)", [whole for _, _, whole in took])
 
 
 async def _leases(table: Table, meter: _Meter, broker: Broker) -> None:
@@ -175,10 +181,11 @@ async def _leases(table: Table, meter: _Meter, broker: Broker) -> None:
         msg = f"{seen} leases are listed, and {LEASES} are held"
         raise RuntimeError(msg)
     took = [await meter.milliseconds(broker.leases) for _ in range(ROUNDS)]
-    table.add(f"{LEASES:,} leases over {QUEUES:,} queues listed, ms", [one for one, _ in took], "≤", 50.0)
-    table.add("a script of that, ms (leases)", [each for _, each in took], "≤", 10.0)
+    table.add(f"{LEASES:,} leases over {QUEUES:,} queues listed, ms", [one for one, _, _ in took], "≤", 50.0)
+    table.add("a script of that, ms (leases)", [each for _, each, _ in took], "≤", 10.0)
+    table.add("until the answer, ms (leases)", [whole for _, _, whole in took])
     await broker.send([_outgoing("alone", number) for number in range(LEASES)])
     for _ in range(0, LEASES, 1000):
         await _lease(broker, ("alone",), 1000, 600.0)
     took = [await meter.milliseconds(lambda: broker.leases(["alone"])) for _ in range(ROUNDS)]
-    table.add(f"{LEASES:,} leases of one queue listed, ms", [one for one, _ in took], "≤", 50.0)
+    table.add(f"{LEASES:,} leases of one queue listed, ms", [one for one, _, _ in took], "≤", 50.0)

@@ -12,7 +12,7 @@ from typing import Any
 from redis import Redis
 from tests.servers import start_redis
 
-from tenure.adapters.redis.naming import Names
+from tenure.adapters.redis.naming import RedisNames
 
 
 class Local:
@@ -34,7 +34,7 @@ class Local:
 
     def left(self, queue: str) -> int:
         """How many messages of a queue are not finished."""
-        return int(self._client.hlen(f"{Names('tenure', is_cluster=False).queue(queue)}m"))
+        return int(self._client.hlen(f"{RedisNames('tenure', is_cluster=False).queue(queue)}m"))
 
     def memory_mb(self) -> float:
         """What the server holds."""

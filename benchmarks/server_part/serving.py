@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from statistics import quantiles
-from typing import NamedTuple
+from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
 from redis import Redis
@@ -23,6 +23,13 @@ class Asked(NamedTuple):
     milliseconds: float
     #: What the server and the store worked meanwhile, for this request or for others.
     cpu_milliseconds: float
+    #: How long they and the client could have run meanwhile, and waited for a core that others had.
+    waited_milliseconds: float
+
+    @property
+    def on_idle_machine(self) -> float:
+        """About how long the answer would have taken with a core to spare; never less than the work for it."""
+        return max(self.milliseconds - self.waited_milliseconds, min(self.milliseconds, self.cpu_milliseconds))
 
 
 class Serving:
@@ -43,8 +50,15 @@ class Serving:
 
     def most_rss_mb(self) -> float:
         """The most memory that it ever held."""
+        return self._status_mb("VmHWM")
+
+    def rss_mb(self) -> float:
+        """The memory that it holds now."""
+        return self._status_mb("VmRSS")
+
+    def _status_mb(self, name: str) -> float:
         lines = (self._process / "status").read_text(encoding="ascii").splitlines()
-        return next(int(line.split()[1]) for line in lines if line.startswith("VmHWM")) * 1024 / 1e6
+        return next(int(line.split()[1]) for line in lines if line.startswith(name)) * 1024 / 1e6
 
     def get(self, path: str) -> bytes:
         """Ask as a browser does, over one connection that is kept. Raises where the answer is no success."""
@@ -56,26 +70,43 @@ class Serving:
             raise RuntimeError(msg)
         return body
 
+    def get_json(self, path: str) -> Any:
+        """The same, decoded."""
+        self._connection.request("GET", f"/api/v1{path}")
+        return json.loads(self._connection.getresponse().read())
+
+    def post(self, path: str) -> tuple[int, bytes]:
+        """Post without a body; status and answer."""
+        self._connection.request("POST", f"/api/v1{path}", headers={"Content-Type": "application/json"})
+        answer = self._connection.getresponse()
+        return answer.status, answer.read()
+
     def ask(self, path: str, times: int, per_second: float) -> list[Asked]:
         """Ask so often, at that pace."""
         took: list[Asked] = []
         due = time.perf_counter()
         for _ in range(times):
             time.sleep(max(0.0, due - time.perf_counter()))
-            cpu, began = self._worked(), time.perf_counter()
+            (cpu, waited), began = self._worked(), time.perf_counter()
             self.get(path)
             milliseconds = (time.perf_counter() - began) * 1e3
-            took.append(Asked(milliseconds, (self._worked() - cpu) / 1e6))
+            cpu_now, waited_now = self._worked()
+            took.append(Asked(milliseconds, (cpu_now - cpu) / 1e6, (waited_now - waited) / 1e6))
             due = max(due + 1 / per_second, began)
         return took
 
-    def _worked(self) -> int:
-        """Nanoseconds of CPU of the server and the store, by the scheduler's account of each thread."""
-        threads = (thread for pid in self._working for thread in Path(f"/proc/{pid}/task").glob("*/schedstat"))
-        return sum(int(thread.read_text(encoding="ascii").split()[0]) for thread in threads)
+    def _worked(self) -> tuple[int, int]:
+        """Nanoseconds of CPU of the server and the store, by the scheduler's account of each thread.
+
+        And for how long these, or this process, were ready to run and had no core.
+        """
+        threads = [_scheduled(thread) for pid in self._working for thread in Path(f"/proc/{pid}/task").glob("*")]
+        _, own = _scheduled(Path("/proc/self/task") / str(os.getpid()))
+        return sum(cpu for cpu, _ in threads), sum(waited for _, waited in threads) + own
 
     def share(self, seconds: float) -> float:
         """The share of a core that it takes meanwhile."""
+        self._connection.close()  # the server closes one that is silent; the next request opens another
         cpu, began = self.cpu(), time.perf_counter()
         time.sleep(seconds)
         return (self.cpu() - cpu) / (time.perf_counter() - began)
@@ -91,6 +122,11 @@ def serving(store: str) -> Iterator[Serving]:
             yield Serving(process.pid, json.loads(line)["url"], store)
         finally:
             process.terminate()
+
+
+def _scheduled(thread: Path) -> tuple[int, int]:
+    cpu, waited, _ = (thread / "schedstat").read_text(encoding="ascii").split()
+    return int(cpu), int(waited)
 
 
 def _store_pids(store: str) -> list[int]:

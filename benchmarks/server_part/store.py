@@ -59,15 +59,16 @@ async def _fill(url: str, count: int) -> float:
     async with Tenure(url) as app:
         for start in range(0, count, _AT_ONCE):
             wall = time.time()
-            await app.broker.send([_outgoing(number, wall) for number in range(start, start + _AT_ONCE)])
+            numbers = range(start, start + _AT_ONCE)
+            await app.broker.send([_outgoing(number, number * QUEUES // count, wall) for number in numbers])
     return time.perf_counter() - began
 
 
-def _outgoing(number: int, wall: float) -> Outgoing:
+def _outgoing(number: int, queue: int, wall: float) -> Outgoing:
     body = msgspec.Raw(b'{"order":%d,"to":"ada@example.org","copies":1}' % number)
     task = RARE_TASK if number % _RARE == 0 else _TASKS[number % len(_TASKS)]
     message = Message(
-        id=new_id(wall), queue=queue_name(number // _RARE % QUEUES), task=task, body=body,
-        client=f"client-{number // _RARE % QUEUES:04d}", priority=number % _PRIORITIES, sent_at=wall,
+        id=new_id(wall), queue=queue_name(queue), task=task, body=body, client=f"client-{queue:04d}",
+        priority=number % _PRIORITIES, sent_at=wall,
     )  # fmt: skip
     return Outgoing(message, delay_seconds=86_400.0 if number % _DELAYED == 1 else 0.0)

@@ -19,6 +19,8 @@ VIEWERS, PER_SECOND = 200, 100
 #: Those who look while workers work.
 FEW_VIEWERS = 10
 _SETTLE_SECONDS = 2.0
+#: What the fastest worker completes.
+COMPLETED_PER_SECOND, _APPENDED_AT_ONCE = 30_000, 1_000
 
 
 @contextmanager
@@ -64,6 +66,46 @@ async def _append(url: str, seconds: float) -> int:
                 await app.state.journal.append([event])
             count += due
             await asyncio.sleep(0.5 / PER_SECOND)
+        return count
+
+
+def tail(kind: Kind, seconds: float) -> dict[str, float]:
+    """The share of a core that it takes to follow a journal of 30,000 completed messages a second.
+
+    One viewer asks for completed messages too, nine for the others. What the viewer is sent is few enough to be read.
+    """
+    with (
+        kind.empty() as url, serving(url) as server, _viewers(server, FEW_VIEWERS - 1),
+        _viewers(server, 1, "completed") as reader,
+    ):  # fmt: skip
+        time.sleep(_SETTLE_SECONDS)
+        cpu, began = server.cpu(), time.perf_counter()
+        appended = asyncio.run(_append_completed(url, seconds))
+        passed = time.perf_counter() - began
+        share = (server.cpu() - cpu) / passed
+        time.sleep(_SETTLE_SECONDS)
+        told = driving.last_line(reader.communicate()[0])
+    if told["completed"] + told["skipped"] != appended:
+        msg = f"{appended} messages were completed, and the viewer was told of {told['completed']} + {told['skipped']}"
+        raise RuntimeError(msg)
+    return {"share": share, "appended_per_second": appended / passed, "shown_per_second": told["completed"] / passed}
+
+
+async def _append_completed(url: str, seconds: float) -> int:
+    """Completed messages as a worker notes them, a batch each 50 ms; how many."""
+    async with Tenure(url) as app:
+        began, count = time.perf_counter(), 0
+        while (passed := time.perf_counter() - began) < seconds:
+            wall = time.time()
+            due = min(int(passed * COMPLETED_PER_SECOND) - count, COMPLETED_PER_SECOND)
+            events = [
+                Event(EventKind.COMPLETED, wall, "default-tasks", "noop", new_id(wall), "worker-1/4f2a", 1, 0.001)
+                for _ in range(due)
+            ]
+            for start in range(0, len(events), _APPENDED_AT_ONCE):
+                await app.state.journal.append(events[start : start + _APPENDED_AT_ONCE])
+            count += due
+            await asyncio.sleep(0.05)
         return count
 
 

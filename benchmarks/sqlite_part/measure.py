@@ -116,9 +116,13 @@ def submitting(count: int) -> dict[str, float]:
                 await deliver.submit("ada@example.org", "Your order", 2)
                 between = time.perf_counter()
                 message = Message(
-                    id=new_id(app.clock.wall()), queue=deliver.queue, task="deliver", body=body, client=app.client,
+                    id=new_id(app.clock.wall()),
+                    queue=deliver.queue,
+                    task="deliver",
+                    body=body,
+                    client=app.client,
                     sent_at=app.clock.wall(),
-                )  # fmt: skip
+                )
                 started = time.perf_counter()
                 await app.broker.send([Outgoing(message)])
                 ended = time.perf_counter()

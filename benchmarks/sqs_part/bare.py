@@ -71,9 +71,13 @@ async def _write(dynamo: Client, statements: list[dict[str, Any]]) -> None:
 
 async def _ten(sqs: Client, dynamo: Client, url: str, turn: int) -> int:
     answer = await sqs.receive_message(
-        QueueUrl=url, MaxNumberOfMessages=10, VisibilityTimeout=40, WaitTimeSeconds=1, MessageAttributeNames=["All"],
+        QueueUrl=url,
+        MaxNumberOfMessages=10,
+        VisibilityTimeout=40,
+        WaitTimeSeconds=1,
+        MessageAttributeNames=["All"],
         MessageSystemAttributeNames=["ApproximateReceiveCount", "MessageGroupId", "SentTimestamp"],
-    )  # fmt: skip
+    )
     copies = answer.get("Messages", [])
     messages = [envelope.decode(copy["Body"].encode()) for copy in copies]
     ids = [message.id for message in messages]

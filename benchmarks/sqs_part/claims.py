@@ -46,9 +46,12 @@ def measure(table: Table, console: Console, *, quick: bool) -> None:
             )
         with console.status("workers and bare loops, in turns…"):
             cloud.cpu(
-                table, url, lambda: cloud.ask(url, "benchmarks.sqs_part.bare", endpoint, count),
-                count=count, rounds=rounds,
-            )  # fmt: skip
+                table,
+                url,
+                lambda: cloud.ask(url, "benchmarks.sqs_part.bare", endpoint, count),
+                count=count,
+                rounds=rounds,
+            )
         if (others := noise.cores()) is not None:
             table.add("cores used by servers and others meanwhile", others)
 

@@ -36,9 +36,10 @@ from typing import Any
 
 from benchmarks.sqlite_part.measure import address
 from tenure import Tenure
-from tenure.runtime.learning import Learning
-from tenure.runtime.path import Path
-from tenure.runtime.sampling import SAMPLES_A_TASK
+from tenure.runtime.background.sampler import SAMPLES_A_TASK
+from tenure.runtime.delivery import AS_USUAL
+from tenure.runtime.path.learning import Learning
+from tenure.runtime.pipeline import Pipeline
 from tenure.sample import Sample
 
 #: How often what learning does for a message is done.
@@ -60,7 +61,7 @@ Slice = tuple[str, float]
 class Switch:
     """Stands between the path and what learns: repeats what is asked of it, and changes the arm."""
 
-    def __init__(self, path: Path, seed: int, what: str) -> None:
+    def __init__(self, path: Pipeline, seed: int, what: str) -> None:
         """Warm up first."""
         self._chance = random.Random(seed)
         self._times = range(1)
@@ -68,8 +69,8 @@ class Switch:
         if what == "statistics":
             path.statistics.note = self._repeated(path.statistics.note)  # type: ignore[method-assign]
         else:
-            for name in ("prepare", "look"):
-                setattr(path.learning, name, self._repeated(getattr(path.learning, name)))
+            path.learning.look = self._repeated(path.learning.look)  # type: ignore[method-assign]
+            path.learning.plan = self._repeated(path.learning.plan, AS_USUAL)  # type: ignore[method-assign]
             self._note = self._repeated(path.sampler.note)
         path.sampler.note = self.note  # type: ignore[method-assign]
         self._arms = ["on"] * _WARM_UP
@@ -78,10 +79,12 @@ class Switch:
         #: Arm, CPU seconds of a message.
         self.slices: list[Slice] = []
 
-    def _repeated(self, act: Callable[..., None]) -> Callable[..., None]:
-        def repeated(*args: Any) -> None:
+    def _repeated(self, act: Callable[..., Any], otherwise: object = None) -> Callable[..., Any]:
+        def repeated(*args: Any) -> Any:
+            answer = otherwise
             for _ in self._times:
-                act(*args)
+                answer = act(*args)
+            return answer
 
         return repeated
 
@@ -143,7 +146,7 @@ async def _second(learning: Learning, queue: str, at: float) -> float:
     return time.process_time() - before
 
 
-async def _store(path: Path, queue: str) -> float:
+async def _store(path: Pipeline, queue: str) -> float:
     """What a worker does every five seconds with what it has counted: a thousand times, and a row in the store."""
     live = path.statistics._of(queue, "noop", "completed")  # noqa: SLF001
     times = array("d", [1e-5 * (n + 1) for n in range(1_000)])

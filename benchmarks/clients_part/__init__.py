@@ -1,0 +1,1 @@
+"""What consumers over HTTP and clients with queues of their own cost."""

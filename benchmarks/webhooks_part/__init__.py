@@ -1,0 +1,1 @@
+"""What announcing costs, and how fast webhooks are delivered."""

@@ -43,7 +43,8 @@ app.schedule(heartbeat.bind(), every=timedelta(seconds=1), missed="skip")
 async def main() -> None:
     """Two workers, three ticks."""
     async with app, app.worker(name="left"), app.worker(name="right"):
-        await asyncio.wait_for(enough.wait(), timeout=30)
+        async with asyncio.timeout(30):
+            await enough.wait()
     for moment, count in ticks.items():
         print(f"tick of {moment}: sent {count} time{'s' if count > 1 else ''}, with two workers")
 

@@ -26,10 +26,11 @@ async def main() -> None:
     async with session.create_client("sqs") as sqs, session.create_client("dynamodb") as dynamodb:
         url = (await sqs.create_queue(QueueName=NAME))["QueueUrl"]
         await dynamodb.create_table(
-            TableName=NAME, BillingMode="PAY_PER_REQUEST",
+            TableName=NAME,
+            BillingMode="PAY_PER_REQUEST",
             KeySchema=[{"AttributeName": "id", "KeyType": "HASH"}],
             AttributeDefinitions=[{"AttributeName": "id", "AttributeType": "S"}],
-        )  # fmt: skip
+        )
         await dynamodb.get_waiter("table_exists").wait(TableName=NAME)
         deduplicator = MessageDeduplicator("billing", store=DynamoStore(dynamodb, NAME))
         tracker = MessageDeletionTracker("billing")

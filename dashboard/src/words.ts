@@ -285,7 +285,7 @@ export const words = {
   findings: {
     title: "Findings", fires: "Fires now", seen: "Seen or silenced", cleared: "Cleared within a day", severity: "level", finding: "finding", about: "about", since: "since", evidence: "what", who: "seen",
     levels: { page: "Page", ticket: "Ticket", show: "Show" } as Record<string, string>, levelTitles: { page: "Somebody must act now", ticket: "Somebody must act within days", show: "Worth seeing" } as Record<string, string>,
-    well: "Nothing is wrong", wellMore: (ago: string) => `All alerts were judged ${ago}.`, unjudged: "Nothing judges alerts here", unjudgedMore: "A worker or tenure serve does it. They may be switched off by TENURE_ALERTS=off.",
+    well: "Nothing is wrong", wellSoFar: "Nothing is wrong so far", settling: (left: string) => `Some alerts are judged in ${left}: after a start or an outage the figures settle first.`, unjudged: "Nothing judges alerts here", unjudgedMore: "A worker or tenure serve does it. They may be switched off by TENURE_ALERTS=off.",
     judged: (ago: string) => `judged ${ago}`, notJudged: "not judged now", store: "the store", clearedAt: "cleared", seenBy: (who: string) => `seen by ${who}`, silencedFor: (span: string) => `silenced for ${span}`, silencedBy: "silenced by",
     means: "what it means", remedy: "what to do", runbook: "Runbook", value: "measured", name: "name", queue: "queue", message: "message", ack: "I have seen it", acked: (id: string) => `Seen: ${id}`,
     silence: "Silence…", unsilence: "End the silence", silenceTitle: (id: string) => `Silence ${id}`, silenceBody: "Nobody is told of it for so long. It is judged and shown as before.", silenceFor: "For", silenceButton: "Silence it",

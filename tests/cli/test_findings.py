@@ -15,7 +15,7 @@ from .conftest import Run, answer
 APP = "jobs:app"
 
 
-def _judged(*states: AlertState) -> None:
+def _judged(*states: AlertState, for_seconds: float = 600) -> None:
     """As the evaluator would have kept it a moment ago."""
 
     async def keep() -> None:
@@ -23,7 +23,7 @@ def _judged(*states: AlertState) -> None:
             now, store = app.state.wall(), FindingStore(app.state)
             for state in states:
                 await store.put(state, None)
-            await store.note_evaluator(Evaluator(at=now, since=now - 600, by="me"))
+            await store.note_evaluator(Evaluator(at=now, since=now - for_seconds, by="me"))
 
     asyncio.run(keep())
 
@@ -34,6 +34,15 @@ def test_it_says_that_nothing_judges_and_then_that_nothing_is_wrong(tenure: Run,
     _judged()
     assert tenure("findings", APP).stdout == "Nothing is wrong.\n"
     assert tenure("findings", APP, "--check").exit_code == 0
+
+
+def test_soon_after_a_start_it_says_that_some_alerts_are_not_judged_yet(tenure: Run, folder: Path) -> None:
+    _judged(for_seconds=20)
+    shown = tenure("findings", APP).stdout
+    assert shown.startswith("Nothing is wrong so far. Some alerts are judged in 1")
+    assert answer(tenure("findings", APP, "--json"))["settling_until"] is not None
+    _judged(for_seconds=130)
+    assert answer(tenure("findings", APP, "--json"))["settling_until"] is None
 
 
 def test_the_rules_are_printed_as_a_file_that_prometheus_reads(tenure: Run) -> None:

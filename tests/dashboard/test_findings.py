@@ -6,6 +6,7 @@ from typing import Any
 import msgspec
 from playwright.sync_api import Browser, expect
 from tests.dashboard.invented_findings import findings
+from tests.dashboard.invented_store import NOW
 from tests.dashboard.stage import staged
 
 
@@ -47,4 +48,9 @@ def test_it_says_when_nothing_is_wrong_and_when_nothing_judges(browser: Browser)
         expect(stage.page.get_by_text("Nothing judges alerts here")).to_be_visible()
     with staged(browser, answers={"/findings": lambda _: {**empty, "is_judged": True, "judged_at": 1.0}}) as stage:
         stage.open("/findings")
-        expect(stage.page.get_by_text("Nothing is wrong")).to_be_visible()
+        expect(stage.page.get_by_text("Nothing is wrong", exact=True)).to_be_visible()
+    settling = {**empty, "is_judged": True, "judged_at": NOW - 5, "settling_until": NOW + 100}
+    with staged(browser, answers={"/findings": lambda _: settling}) as stage:
+        stage.open("/findings")
+        expect(stage.page.get_by_text("Nothing is wrong so far")).to_be_visible()
+        expect(stage.page.get_by_text("Some alerts are judged in")).to_be_visible()

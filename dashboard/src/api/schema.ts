@@ -674,6 +674,8 @@ export interface FindingPage {
   judged_at: number | null;
   /** False: nothing judges alerts here; they are switched off, or no worker and no server runs. */
   is_judged: boolean;
+  /** Until then some alerts are not judged yet: after a start or an outage the figures settle first. Null: all are. */
+  settling_until: number | null;
   /** Where to go on. Null: at the end. */
   after: string | null;
 }

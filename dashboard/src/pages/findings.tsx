@@ -24,13 +24,14 @@ export default function FindingsPage() {
   const chosen = rows.find((row) => row.id === finding);
   const judged = data?.judged_at ?? null;
   const ago = judged === null ? W.notJudged : <TickText of={(now) => W.judged(words.words.ago(roughly(Math.max(0, now - judged))))} />;
+  const settling = data?.settling_until ?? null;
   return (
     <Page title={W.title} aside={data && <span className={data.is_judged ? "text-soft" : "text-soon-ink"}>{data.is_judged ? ago : W.notJudged}</span>}>
       {finding !== undefined && data && (chosen ? <OneFinding key={chosen.id} finding={chosen} /> : <Panel><Empty title={W.gone} /></Panel>)}
       <Panel label={W.title}>
         {data === undefined ? (error ? <TroubleState error={error} retry={() => void refetch()} /> : <LoadingRows rows={4} />)
           : data === null ? <Empty title={W.older} />
-          : rows.length === 0 ? (data.is_judged ? <Empty title={W.well} /> : <Empty title={W.unjudged}>{W.unjudgedMore}</Empty>)
+          : rows.length === 0 ? (data.is_judged ? <Empty title={settling === null ? W.well : W.wellSoFar}>{settling !== null && <TickText of={(now) => W.settling(roughly(Math.max(1, settling - now)))} />}</Empty> : <Empty title={W.unjudged}>{W.unjudgedMore}</Empty>)
           : <DataTable label={W.title} columns={findingColumns} sections={sections(rows)} rowKey={(row) => row.id} onOpen={(row) => choose(row.id === finding ? undefined : row.id)} openKey={finding ?? null} />}
       </Panel>
     </Page>

@@ -89,6 +89,7 @@ class Alerting:
         return []
 
     async def _run(self) -> None:
+        await self._check_endpoint()
         while True:
             await asyncio.sleep(self.every_seconds)
             try:
@@ -98,6 +99,20 @@ class Alerting:
             except Exception:
                 # What cannot be judged now must not stop the worker beside it.
                 logger.exception("alerts were not judged; the next try is in %g s", self.every_seconds)
+
+    async def _check_endpoint(self) -> None:
+        """Log it if nothing can be posted: the name of an endpoint is misspelt, or it is still to be added."""
+        name = self._access.settings.alert_webhook
+        if name is None:
+            return
+        with contextlib.suppress(BrokerError):  # the store is away: a delivery will tell
+            if await self._access.client.webhooks.endpoints.find(name) is None:
+                logger.warning(
+                    "TENURE_ALERT_WEBHOOK names the endpoint %r, which does not exist: alerts are shown, but not "
+                    "posted. Add it with: tenure webhooks endpoints add %s URL",
+                    name,
+                    name,
+                )
 
     async def judge_once(self) -> list[Change]:
         """Judge all, if it is our turn. Raises `BrokerError` while nothing can be kept."""

@@ -252,6 +252,22 @@ async def test_a_webhook_names_the_worst_queues_with_links(clock: VirtualClock) 
     assert body["runbook_url"] == "https://tenure.example.com/runbooks/workers_absent"
 
 
+async def test_a_missing_endpoint_for_alerts_is_logged_at_the_start(
+    clock: VirtualClock, caplog: pytest.LogCaptureFixture
+) -> None:
+    app = Tenure("memory://", settings=Settings(alert_webhook="oncal", secret_key="k" * 32), clock=clock)
+    app.task(_nothing)
+    async with app, app.worker():
+        await asyncio.sleep(1)
+    assert "TENURE_ALERT_WEBHOOK names the endpoint 'oncal', which does not exist" in caplog.text
+    caplog.clear()
+    async with app:
+        await app.operate.add_endpoint("oncal", "https://example.com/alerts")
+        async with app.worker():
+            await asyncio.sleep(1)
+    assert "TENURE_ALERT_WEBHOOK" not in caplog.text
+
+
 async def _nothing() -> None:
     """A task that does nothing."""
 

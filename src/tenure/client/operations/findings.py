@@ -73,6 +73,8 @@ class FindingList(msgspec.Struct, frozen=True, kw_only=True):
     judged_at: float | None
     #: False: nothing judges alerts here; they are switched off, or no worker and no server runs.
     is_judged: bool
+    #: Until then some alerts are not judged yet: after a start or an outage the figures settle first. Null: all are.
+    settling_until: float | None = None
 
 
 class FindingOperations(Operations):
@@ -85,12 +87,15 @@ class FindingOperations(Operations):
         evaluator = await store.evaluator()
         found = [_status(access, one.state) for one in (await store.list()).values() if _is_shown(access, one.state)]
         found.sort(key=_order)
-        judged = evaluator.at or None
+        judged, now = evaluator.at or None, access.state.wall()
+        settled = evaluator.since + max((one.spec.grace_seconds for one in every_detector()), default=0.0)
+        is_judged = judged is not None and now - judged <= STALE_SECONDS
         return FindingList(
             findings=tuple(found),
             open=sum(one.firing and one.acked_by is None and one.silenced_until is None for one in found),
             judged_at=judged,
-            is_judged=judged is not None and access.state.wall() - judged <= STALE_SECONDS,
+            is_judged=is_judged,
+            settling_until=settled if is_judged and settled > now else None,
         )
 
     async def finding(self, id: str) -> FindingStatus:

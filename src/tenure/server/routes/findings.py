@@ -37,7 +37,12 @@ async def list_findings(ask: Ask[PageQuery, None]) -> Reply | Response:
         places = {one.id: f"{place:06d}" for place, one in enumerate(found.findings)}
         page, following = cut(found.findings, lambda row: places[row.id], after=after, limit=limit)
         whole = FindingPage(
-            findings=page, open=found.open, judged_at=found.judged_at, is_judged=found.is_judged, after=following
+            findings=page,
+            open=found.open,
+            judged_at=found.judged_at,
+            is_judged=found.is_judged,
+            settling_until=found.settling_until,
+            after=following,
         )
         return whole, following
 
@@ -74,7 +79,10 @@ ROUTES = (
         method="GET", path="/findings", scope=AccessScope.READ, handler=list_findings, query=PageQuery,
         answer=FindingPage, summary="List what is wrong",
         description="What fires now, the worst first, then what cleared within a day. Judged by workers and servers.",
-        example={"findings": [_FINDING], "open": 1, "judged_at": NOW - 6, "is_judged": True, "after": None},
+        example={
+            "findings": [_FINDING], "open": 1, "judged_at": NOW - 6, "is_judged": True, "settling_until": None,
+            "after": None,
+        },
         rows="findings", is_tagged=True,
     ),
     Route(

@@ -35,7 +35,7 @@ def list_(target: str | None, *, everything: bool, check: bool, as_json: bool) -
     else:
         rows = [one for one in found.findings if one.firing or everything]
         if rows or found.is_judged:
-            _show(rows, app.state.wall())
+            _show(rows, app.state.wall(), found.settling_until)
         if not found.is_judged:
             never = "Nothing has judged alerts here yet: a worker or tenure serve does, within a minute of its start."
             late = "Nothing judges alerts here now; the last time was a while ago."
@@ -44,10 +44,15 @@ def list_(target: str | None, *, everything: bool, check: bool, as_json: bool) -
         sys.exit(1)
 
 
-def _show(rows: "list[FindingStatus]", wall: float) -> None:
+def _show(rows: "list[FindingStatus]", wall: float, settling_until: float | None) -> None:
     out = console()
-    if not rows:
+    if settling_until is not None:
+        nothing = "" if rows else "Nothing is wrong so far. "
+        left = spoken(max(1.0, settling_until - wall))
+        out.print(f"{nothing}Some alerts are judged in {left}: after a start or an outage the figures settle first.")
+    elif not rows:
         out.print("Nothing is wrong.")
+    if not rows:
         return
     table = plain_table("severity", "finding", "since", "what", "seen")
     for one in rows:

@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from tenure.message import Message, MessageState
     from tenure.record import Progress, Record
     from tenure.service import QueueService
+    from tenure.tasks.batch import BatchContext
     from tenure.tasks.call import Call
     from tenure.tasks.context import Context, SyncContext
     from tenure.tasks.handle import Handle, SyncHandle
@@ -49,6 +50,7 @@ if TYPE_CHECKING:
 __all__ = [
     "BadArgument",
     "BadMessage",
+    "BatchContext",
     "BrokerError",
     "BrokerUnavailable",
     "Call",
@@ -87,6 +89,7 @@ __all__ = [
 #: The module in which each public name is.
 _HOMES = {
     "Tenure": "app",
+    "BatchContext": "tasks.batch",
     "Call": "tasks.call",
     "Context": "tasks.context",
     "SyncContext": "tasks.context",

@@ -27,7 +27,7 @@ from tenure.runtime.processes.child_process import ChildFailed
 from tenure.server import errors as server_errors
 from tenure.tasks.call import Options
 from tenure.tasks.context import Context, SyncContext
-from tenure.tasks.task import TaskOptions
+from tenure.tasks.task import BatchOptions
 from tenure.timing.advice import IDS
 from tenure.verdict import SNOOZED, Reject
 from tenure.webhooks import webhook_target
@@ -200,7 +200,7 @@ def _parameters(function: object) -> set[str]:
 def test_every_option_is_in_the_reference() -> None:
     page = _page("reference/options.md")
     for title, known in (
-        ("Of a task", set(TaskOptions.__annotations__)),
+        ("Of a task", set(BatchOptions.__annotations__)),
         ("Of one message", set(Options.__annotations__)),
         ("Of a schedule", _parameters(Tenure.schedule)),
         ("Of an app", _parameters(Tenure.__init__)),
@@ -213,9 +213,9 @@ def test_every_option_is_in_the_reference() -> None:
 def test_the_reference_says_where_each_option_can_be_given() -> None:
     rows = _rows(_section(_page("reference/options.md"), "What can be given where"))
     places = {name: row[1:] for row in rows for name in re.findall(r"`(\w+)`", row[0])}
-    assert places.keys() == TaskOptions.__annotations__.keys() | Options.__annotations__.keys()
+    assert places.keys() == BatchOptions.__annotations__.keys() | Options.__annotations__.keys()
     for name, (app, task, message) in places.items():
-        assert task.startswith("yes") == (name in TaskOptions.__annotations__), name
+        assert task.startswith("yes") == (name in BatchOptions.__annotations__), name
         assert message.startswith("yes") == (name in Options.__annotations__), name
         variable = f"TENURE_{name.upper()}"
         assert (variable in app) == any(variable in setting.names for setting in _SETTINGS), name

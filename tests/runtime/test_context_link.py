@@ -38,8 +38,9 @@ class Bench:
         self.wire = wire = Wire(harness.broker, harness.state)
         wire.body_limit = body_limit
         self.desk = ContextServices(
-            self.heartbeat, wire.state.records, self.progress, harness.clock, wire.broker, wall=harness.state.wall
-        )
+            self.heartbeat, wire.state.records, self.progress, harness.clock, wire.broker, wall=harness.state.wall,
+            slots=10,
+        )  # fmt: skip
         self.link = WorkerLink(delivery, self.desk)
         self.context = Context(message, 1, delivery.fence, self.link, "the state")
         self.heartbeat.hold([delivery])

@@ -53,6 +53,7 @@ class Paper:
         self.stopping = False
         self.expected_end: float | None = 1012.5
         self.send_id = delivery.send_id
+        self.most_at_once = 1
         self.sizes: list[float] = []
         self.said: list[Progress] = []
         self.kept: bytes | None = b"[0]"

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any, assert_type
 
-from tenure import Call, Context, Handle, Reject, Retry, SyncContext, SyncHandle, Task, Tenure
+from tenure import BatchContext, Call, Context, Handle, Reject, Retry, SyncContext, SyncHandle, Task, Tenure
 from tenure.timing.profile import Profile, SizeTable
 
 app = Tenure("memory://")
@@ -129,3 +129,31 @@ def takes_a_task(task: Task[[str], str]) -> Call[str]:
 
 takes_a_task(greet)
 plain: Callable[[int, int], int] = add
+
+
+@app.task(batch=100, within=0.5, max_attempts=5)
+async def index(ctx: BatchContext, pictures: list[Picture]) -> None:
+    """A batch, with the contexts of its messages."""
+    for one, picture in zip(ctx, pictures, strict=True):
+        one.progress(0.5, picture.path)
+
+
+@app.task(batch=10)
+async def measure(pictures: list[Picture]) -> list[int]:
+    """A batch, with one result for each message."""
+    return [picture.width for picture in pictures]
+
+
+@app.task(batch=10, within=timedelta(seconds=2))
+async def check(ctx: BatchContext, numbers: list[int]) -> list[str | Exception]:
+    """A batch in which some may fail."""
+    return [ValueError(number) if number < 0 else str(number) for number in numbers[: len(ctx)]]
+
+
+async def of_batches() -> None:
+    """What is sent is one item of the list."""
+    assert_type(await index.submit(Picture("a.png", 1)), Handle[None])
+    assert_type(await measure.submit(Picture("a.png", 1)), Handle[int])
+    assert_type(measure.bind(Picture("a.png", 1)), Call[int])
+    assert_type(await measure(Picture("a.png", 1)), int)
+    await check.submit(17)

@@ -74,3 +74,18 @@ Tenure("memory://", clinet="shop")  # expect: call-arg | reportCallIssue
 Tenure(17)  # expect: arg-type | reportArgumentType
 app.worker(concurency=5)  # expect: call-arg | reportCallIssue
 app.worker(concurrency="all")  # expect: arg-type | reportArgumentType
+
+
+@app.task(batch=10)
+async def index(pictures: list[str]) -> None:
+    """A batch."""
+
+
+async def of_batches() -> None:
+    """An item is sent, not a list."""
+    await index.submit(["a.png"])  # expect: arg-type | reportArgumentType
+    await index.submit(17)  # expect: arg-type | reportArgumentType
+
+
+app.task(batch="many")(index)  # expect: call-overload | reportArgumentType
+app.task(batch=10)(lambda number: number)  # expect: arg-type | reportArgumentType

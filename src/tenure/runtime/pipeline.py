@@ -258,6 +258,7 @@ class Pipeline:
             given.clock,
             given.broker,
             wall=self.wall,
+            slots=given.slots.total,
             check=given.claim_check,
             learning=self.learning,
             tell_size=self.facts.tell_size,

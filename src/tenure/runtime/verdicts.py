@@ -15,6 +15,7 @@ from tenure import middleware
 from tenure.errors import PayloadInvalid, ResultInvalid, ResultTooLarge, WebhookRefused
 from tenure.message import Message
 from tenure.rules.arguments import LONGEST_SECONDS
+from tenure.tasks import batch
 from tenure.tasks.task import Policy, Task
 from tenure.text.plural import plural
 from tenure.text.traceback_text import shorten
@@ -25,7 +26,7 @@ TRACEBACK_LIMIT = 4000
 #: And of what an error says: some carry a whole document.
 TEXT_LIMIT = 4000
 #: Where our own frames around a handler are: in all of `runtime/`, and there.
-_OURS = (str(Path(__file__).resolve().parent), middleware.__file__, thread.__file__)
+_OURS = (str(Path(__file__).resolve().parent), middleware.__file__, batch.__file__, thread.__file__)
 
 
 def judge_error(

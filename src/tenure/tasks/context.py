@@ -74,6 +74,11 @@ class ContextLink(Protocol):
         """The id of the send, of this message or its key, to which this run belongs. Empty: not known."""
         ...
 
+    @property
+    def most_at_once(self) -> int:
+        """How many messages of this task may run at once where this one does."""
+        ...
+
     async def touch(self, seconds: float | None) -> None:
         """Renew the lease now; raises `LeaseLost`."""
         ...
@@ -134,6 +139,11 @@ class _Shared(Generic[StateT_contra]):
     def stopping(self) -> bool:
         """True once the worker wants to end: finish soon, or keep a checkpoint and `raise Snooze`."""
         return self._link.stopping
+
+    @property
+    def most_at_once(self) -> int:
+        """How many messages of this task may run at once in this process."""
+        return self._link.most_at_once
 
     @property
     def scheduled_for(self) -> datetime | None:

@@ -6,14 +6,16 @@ everything, so those come first.
 Used by `registry.py`, which has the same list for the decorator without options.
 """
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar, overload
 
+from tenure.tasks.batch import BatchContext
 from tenure.tasks.context import Context, SyncContext
 from tenure.tasks.task import AsyncTask, SyncTask
 
 P = ParamSpec("P")
 R = TypeVar("R")
+T = TypeVar("T")
 
 
 class Anything:
@@ -37,3 +39,20 @@ class TaskDecorator(Protocol):
     def __call__(self, function: Callable[P, Awaitable[R]], /) -> AsyncTask[P, R]: ...  # type: ignore[overload-overlap]
     @overload
     def __call__(self, function: Callable[P, R], /) -> SyncTask[P, R]: ...
+
+
+class BatchDecorator(Protocol):
+    """The result of `@app.task(batch=…)`: an item of the handler's list types `submit` and `bind`."""
+
+    @overload
+    def __call__(
+        self, function: Callable[[BatchContext[Any], list[T]], Awaitable[None]], /
+    ) -> AsyncTask[[T], None]: ...
+    @overload
+    def __call__(self, function: Callable[[list[T]], Awaitable[None]], /) -> AsyncTask[[T], None]: ...
+    @overload
+    def __call__(
+        self, function: Callable[[BatchContext[Any], list[T]], Awaitable[Sequence[R]]], /
+    ) -> AsyncTask[[T], R]: ...
+    @overload
+    def __call__(self, function: Callable[[list[T]], Awaitable[Sequence[R]]], /) -> AsyncTask[[T], R]: ...

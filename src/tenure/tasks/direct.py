@@ -27,6 +27,7 @@ class DirectLink:
     deadline = float("inf")
     expected_end = None
     send_id = ""
+    most_at_once = 1
     lease_lost = False
     stopping = False
 

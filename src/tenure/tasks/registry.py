@@ -21,10 +21,10 @@ from tenure.rules.client_queue import queue_of_client, wrong_client
 from tenure.rules.reserved_queue import is_reserved
 from tenure.tasks.call import Call, Options
 from tenure.tasks.context import Context, SyncContext
-from tenure.tasks.decorator import Anything, TaskDecorator
+from tenure.tasks.decorator import Anything, BatchDecorator, TaskDecorator
 from tenure.tasks.handle import Handle, Read, SyncHandle
 from tenure.tasks.limits import check_queue
-from tenure.tasks.task import AsyncTask, SyncTask, Task, TaskOptions, check_options, task_from
+from tenure.tasks.task import AsyncTask, BatchOptions, SyncTask, Task, TaskOptions, check_options, task_from
 
 if TYPE_CHECKING:
     from tenure.tasks.schedule import Schedule
@@ -122,6 +122,8 @@ class Registry(ABC):
     @overload
     def task(self, function: Callable[P, R], /) -> SyncTask[P, R]: ...
     @overload
+    def task(self, **options: Unpack[BatchOptions]) -> BatchDecorator: ...
+    @overload
     def task(self, **options: Unpack[TaskOptions]) -> TaskDecorator: ...
 
     def task(self, function: Any = None, /, **options: Any) -> Any:  # type: ignore[misc] # mypy and Unpack
@@ -162,6 +164,9 @@ class Registry(ABC):
           allows; default: none (`TENURE_WEBHOOK`).
         - `runs_in`: `loop`, `thread` or `process` (a child process, for work that holds the GIL or may crash);
           default: loop for async functions, thread for plain ones.
+        - `batch`: The handler takes a list, of which each message has one item: at most this many in one call.
+          Default: none, one message a call.
+        - `within`: How long the first message of a batch waits for others; default: 0.5 s.
         """
         if function is not None:
             return self._register(function, {})

@@ -7,11 +7,11 @@ Made by `@app.task`. Its instances are messages.
 """
 
 import inspect
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from datetime import timedelta
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any, Generic, Literal, ParamSpec, Protocol, TypedDict, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Literal, ParamSpec, Protocol, Required, TypedDict, TypeVar
 
 import msgspec
 
@@ -20,6 +20,7 @@ from tenure.errors import BadArgument, BadTask
 from tenure.limit import Limit, limit_from
 from tenure.retry import MAX_SNOOZES, RetryPolicy
 from tenure.rules.arguments import MOST_ATTEMPTS, is_webhook, is_whole, meant, seconds
+from tenure.tasks.batch import MOST, WITHIN_SECONDS, BatchHandler
 from tenure.tasks.call import Call, CallSender
 from tenure.tasks.direct import with_context
 from tenure.tasks.signature import Signature
@@ -101,6 +102,17 @@ class TaskOptions(TypedDict, total=False):
     """`loop`, `thread` or `process` (a child process, for work that holds the GIL or may crash); default: loop for
     async functions, thread for plain ones.
     """
+
+
+class BatchOptions(TaskOptions, total=False):
+    """The policy of a task whose handler takes many messages at once, as a list."""
+
+    batch: Required[int]
+    """The handler takes a list, of which each message has one item: at most this many in one call. Default: none, one
+    message a call.
+    """
+    within: float | timedelta
+    """How long the first message of a batch waits for others; default: 0.5 s."""
 
 
 class Policy(msgspec.Struct, frozen=True):
@@ -237,7 +249,7 @@ class SyncTask(Task[P, R]):
 
 def check_options(options: TaskOptions) -> None:
     """Refuse options that a task does not have."""
-    known = TaskOptions.__annotations__.keys()
+    known = BatchOptions.__annotations__.keys()
     unknown = sorted(options.keys() - known)
     if unknown:
         msg = f"@app.task takes no option {', '.join(unknown)}; {meant(unknown[0], known)}"
@@ -256,8 +268,29 @@ def task_from(
         keep_payload=settings.keep_payload,
         webhook=settings.webhook,
     )
+    function = _one_of_batch(function, name, options)
     kind: type[Task[..., Any]] = AsyncTask if inspect.iscoroutinefunction(function) else SyncTask
     return kind(app, function, name, queue, policy, options.get("runs_in"))
+
+
+def _one_of_batch(function: Callable[..., Any], name: str, options: Mapping[str, Any]) -> Callable[..., Any]:
+    """What runs one message of a handler that takes many; any other handler is left as it is."""
+    size, within = options.get("batch"), options.get("within", WITHIN_SECONDS)
+    if size is None:
+        if "within" in options:
+            msg = f"task {name}: within={within!r} says how long a batch gathers; say batch= too"
+            raise BadTask(msg)
+        return function
+    if not is_whole(size, 1, MOST):
+        msg = f"task {name}: batch={size!r} is not a whole number from 1 to {MOST:,}"
+        raise BadTask(msg)
+    if options.get("runs_in", RunsIn.LOOP) != RunsIn.LOOP:
+        msg = f"task {name}: a batch gathers in the worker's event loop, so runs_in={options['runs_in']!r} cannot be"
+        raise BadTask(msg)
+    try:
+        return BatchHandler(function, name, size, seconds(within, "within")).function
+    except BadArgument as error:
+        raise BadTask(f"task {name}: {str(error).removesuffix('; nothing was sent')}") from error
 
 
 def policy_from(

@@ -35,8 +35,8 @@ class ContextServices:
     """The parts that all links of a worker share."""
 
     __slots__ = (
-        "broker", "check", "clock", "heartbeat", "learning", "max_lease_seconds", "progress", "records", "stopping",
-        "telemetry", "tell_size", "wall",
+        "broker", "check", "clock", "heartbeat", "learning", "max_lease_seconds", "progress", "records", "slots",
+        "stopping", "telemetry", "tell_size", "wall",
     )  # fmt: skip
 
     def __init__(  # noqa: PLR0913 - made in one place, by the path
@@ -48,12 +48,17 @@ class ContextServices:
         broker: Judge,
         *,
         wall: Callable[[], float],
+        slots: int,
         check: ClaimCheck | None = None,
         learning: Learning | None = None,
         tell_size: Callable[[Delivery, float, float | None], None] = lambda *_: None,
         telemetry: Telemetry | None = None,
     ) -> None:
-        """The worker is not stopping yet. `wall` is the store's time, for messages that are handed on."""
+        """The worker is not stopping yet, and has so many slots.
+
+        `wall` is the store's time, for messages that are handed on.
+        """
+        self.slots = slots
         self.heartbeat = heartbeat
         self.records = records
         self.progress = progress
@@ -102,6 +107,13 @@ class WorkerLink:
     def deadline(self) -> float:
         """The end of the latest lease."""
         return self._services.heartbeat.deadline(self._delivery)
+
+    @property
+    def most_at_once(self) -> int:
+        """The worker's slots, or the limit of the task."""
+        task = self._delivery.task
+        limit = None if task is None else task.policy.concurrency
+        return self._services.slots if limit is None else min(limit, self._services.slots)
 
     @property
     def lease_lost(self) -> bool:

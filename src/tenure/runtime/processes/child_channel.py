@@ -205,6 +205,8 @@ class ParentLink:
     """The link of one message's context; implements `tenure.tasks.context.ContextLink`."""
 
     __slots__ = ("_line", "is_over", "send_id")
+    #: A child process runs one message after the other.
+    most_at_once = 1
 
     def __init__(self, line: ChildChannel, send_id: str) -> None:
         """Ask through `line`, for a run of that send."""

@@ -34,12 +34,13 @@ _ENTRIES = {
     (f"{_TENURE}/runtime/processes/calling.py", "without_stop"),
     (f"{_TENURE}/runtime/processes/child_main.py", "ending"),
 }
-#: Functions of asyncio that wait for other tasks, and the local name by which they know them. (Of their own frames
-#: only: of a handler's frames no variable is ever read.)
+#: Functions of asyncio, and one of ours, that wait for other tasks, and the local name by which they know them. (Of
+#: their own frames only: of a handler's frames no variable is ever read.)
 _WAITING = {
     ("asyncio.taskgroups", "__aexit__"): "self",
     ("asyncio.tasks", "_wait"): "fs",
     ("asyncio.tasks", "wait_for"): "fut",
+    ("tenure.tasks.batch", "_join"): "batch",
 }
 
 
@@ -167,6 +168,6 @@ def _waited_for(task: "asyncio.Task[Any]") -> "list[asyncio.Task[Any]]":
         where = None if last is None else (last.f_globals.get("__name__"), last.f_code.co_name)
         name = _WAITING.get(where) if where is not None else None  # type: ignore[arg-type]
         value = None if last is None or name is None else last.f_locals.get(name)
-        children = getattr(value, "_tasks", value)
+        children = getattr(value, "_tasks", getattr(value, "running", value))
     some = [children] if isinstance(children, asyncio.Task) else children
     return [one for one in some if isinstance(one, asyncio.Task)] if isinstance(some, list | set | tuple) else []

@@ -99,7 +99,7 @@ dashboard: dashboard/node_modules/.made ## Build the dashboard into src/tenure/s
 dashboard-dev: dashboard/node_modules/.made ## Show the dashboard as it is edited; TENURE_SERVER: the address of a `tenure serve`
 	cd dashboard && $(NODE) node_modules/vite/bin/vite.js
 
-screenshots: .venv/.dev ## Make a picture of each page of the dashboard, in both themes and at phone width, in build/screenshots; ARGS=--update: those that tests compare with
+screenshots: .venv/.dev ## Make a picture of each page of the dashboard, in both themes and at phone width, in build/screenshots; ARGS=--update: those that tests compare with and docs show
 	$(BIN)/python -m tests.dashboard.screenshots $(ARGS)
 
 soak: .venv/.dev .venv/.npm ## Play the scenarios of faults for longer, on every server; ARGS: minutes, words for pytest

@@ -2,7 +2,7 @@
 
 python -m tests.dashboard.screenshots [--update] [folder] [page ...]
 
-`--update`: instead, make those anew that tests compare with (`pictures.py`).
+`--update`: instead, make those anew that tests compare with (`pictures.py`), and those that README and docs show.
 """
 
 import sys
@@ -13,6 +13,8 @@ from tests.dashboard.browser import launched, pinned_chromium
 from tests.dashboard.stage import PAGES, staged
 from tests.dashboard.states import STATES, show
 
+#: What README and docs show, at one and a half pixels a point.
+_SHOWN, _SHOWN_FOLDER, _SHOWN_SCALE = ("overview", "leases", "task"), Path("docs/pictures"), 1.5
 _SIZES = {"light": ("light", 1360, 860), "dark": ("dark", 1360, 860), "phone": ("light", 390, 844)}
 
 
@@ -45,6 +47,10 @@ def update() -> None:
         )
     with launched() as browser:
         pictures.update(browser)
+        for name in _SHOWN:
+            with staged(browser, device_scale_factor=_SHOWN_SCALE) as stage:
+                stage.open(PAGES[name])
+                (_SHOWN_FOLDER / f"{name}.png").write_bytes(pictures.taken(stage))
 
 
 if __name__ == "__main__":

@@ -87,9 +87,8 @@ reference: .venv/.dev ## Make the generated pages of docs/reference anew, from t
 	$(BIN)/python -m tests.docs.openapi_page > build/openapi.json && mv build/openapi.json docs/reference/openapi.json
 	$(BIN)/python -m tests.docs.http_page > build/http.md && mv build/http.md docs/reference/http.md
 	$(BIN)/python -m tests.docs.alerts_page > build/alerts.md && mv build/alerts.md docs/reference/alerts.md
-	$(BIN)/python -m tests.docs.rules_file
+	$(BIN)/python -m tests.docs.monitoring_files
 	$(BIN)/python -m tests.docs.runbook_copies
-	$(BIN)/python -m tests.docs.dashboard_file
 
 dashboard: dashboard/node_modules/.made ## Build the dashboard into src/tenure/server/static, from docs/reference/openapi.json
 	cd dashboard && $(NODE) scripts/api-types.mjs ../docs/reference/openapi.json src/api/schema.ts

@@ -3,14 +3,14 @@
 import json
 import re
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.docs.dashboard_file import FILE
-
 from tenure.monitoring.catalogue import METRICS, MetricKind
 from tenure.monitoring.grafana import ROWS, dashboard
 
+FILE = Path(__file__).parents[2] / "deploy" / "monitoring" / "grafana" / "tenure.json"
 KNOWN = {one.name: one for one in METRICS}
 _SELECTOR = re.compile(r"\b(?P<metric>(?:tenure|process)_\w+)(?:\{(?P<labels>[^}]*)\})?")
 _BY = re.compile(r"by \((?P<labels>[^)]*)\)")

@@ -68,6 +68,10 @@ _SECTIONS = {
         ),
     },
     "More": {
+        "monitoring": (
+            "tenure.cli.commands.monitoring:monitoring",
+            "Write queries and alerts for the systems that watch Tenure.",
+        ),
         "token": ("tenure.cli.commands.token:token", "Create, list and revoke access tokens of the server."),
         "settings": (
             "tenure.cli.commands.settings:settings",

@@ -225,7 +225,19 @@ def _event(change: Change, severity: AlertSeverity, now: float) -> Event:
 def _log(change: Change, severity: AlertSeverity) -> None:
     state, spec = change.state, change.spec
     about = f" ({state.subject})" if state.subject else ""
+    extra = _fields(change, severity)
     if change.kind is ChangeKind.CLEARED:
-        logger.info("%s%s: cleared [%s]", spec.title, about, spec.id)
+        logger.info("%s%s: cleared [%s]", spec.title, about, spec.id, extra=extra)
     elif spec.id != "watchdog":
-        logger.log(_LEVELS[severity], "%s%s: %s. %s [%s]", spec.title, about, state.evidence, spec.remedy, spec.id)
+        line = "%s%s: %s. %s [%s]"
+        logger.log(_LEVELS[severity], line, spec.title, about, state.evidence, spec.remedy, spec.id, extra=extra)
+
+
+def _fields(change: Change, severity: AlertSeverity) -> dict[str, object]:
+    """What the line says, as fields: rules of log services read these (`monitoring/render`)."""
+    state = change.state
+    fields = {
+        "change": change.kind.value, "alert": state.alert, "subject": state.subject, "severity": severity.value,
+        "evidence": state.evidence,
+    }  # fmt: skip
+    return {**fields, "event_fields": fields}

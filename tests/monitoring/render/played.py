@@ -1,0 +1,178 @@
+"""What a log service has after real workers ran known work: rows of Application Insights, and lines of CloudWatch.
+
+Workers in virtual time, on a store in memory. Their events go through `LogEvents`, their metrics through an
+OpenTelemetry SDK that collects once a minute, as Azure's exporter sets it up; both become rows as that exporter writes
+them: every property is text. CloudWatch has the lines of `--log json`.
+"""
+
+import asyncio
+import functools
+import json
+import logging
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import Any
+from unittest.mock import patch
+
+import msgspec
+from opentelemetry.sdk.metrics import MeterProvider, ObservableCounter
+from opentelemetry.sdk.metrics.export import AggregationTemporality, InMemoryMetricReader
+from tests.runtime.conftest import MemoryHarness
+
+from tenure.cli.logs import _Json
+from tenure.monitoring.otel.instruments import Instruments
+from tenure.runtime.worker import Worker
+from tenure.sinks import LogEvents
+from tenure.tasks.context import Context
+from tenure.testing.virtual import run_virtual
+from tenure.testing.workers import Actor, Stage
+
+Row = dict[str, Any]
+#: What every log record has, and what an exporter does not take as a property.
+_OWN = frozenset({*logging.LogRecord("", 0, "", 0, "", None, None).__dict__, "message", "asctime", "event_fields"})
+_EVENT = "microsoft.custom_event.name"
+_SEVERITIES = {logging.DEBUG: 0, logging.INFO: 1, logging.WARNING: 2, logging.ERROR: 3, logging.CRITICAL: 4}
+
+
+class Played(msgspec.Struct):
+    """What the work left."""
+
+    #: By the names of an Application Insights resource.
+    tables: dict[str, list[Row]]
+    #: Of `--log json --log-events cloudwatch`.
+    lines: list[Row]
+
+
+class Reporting(Worker):
+    """A worker whose events go to both log services."""
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, sinks=[LogEvents("app_insights"), LogEvents("cloudwatch")], **options)
+
+
+class Recorder(logging.Handler):
+    """Keeps what the loggers of Tenure say, as both services would."""
+
+    def __init__(self) -> None:
+        super().__init__(logging.INFO)
+        self.played = Played({"customEvents": [], "customMetrics": [], "traces": [], "exceptions": []}, [])
+        self._json = _Json()
+
+    def emit(self, record: logging.LogRecord) -> None:
+        fields = record.__dict__
+        if _EVENT not in fields:
+            self.played.lines.append(json.loads(self._json.format(record)))
+        if "event_type" in fields:
+            return
+        properties = {name: fields[name] for name in fields.keys() - _OWN - {_EVENT}} | {"logger_name": record.name}
+        row = _row(record.created, properties)
+        severity = {"severityLevel": _SEVERITIES[record.levelno]}
+        if _EVENT in fields:
+            self.played.tables["customEvents"].append(row | {"name": fields[_EVENT]})
+        elif record.exc_info:
+            self.played.tables["exceptions"].append(row | severity | {"outerMessage": record.getMessage()})
+        else:
+            self.played.tables["traces"].append(row | severity | {"message": record.getMessage()})
+
+
+class Collector:
+    """An SDK as Azure's exporter sets it up: a counter is exported as what was added since the last time."""
+
+    def __init__(self, played: Played) -> None:
+        self._played = played
+        self._reader = InMemoryMetricReader(preferred_temporality={ObservableCounter: AggregationTemporality.DELTA})
+        self._meters = MeterProvider([self._reader])
+        self._instruments = Instruments(self._meters)
+
+    def watch(self, actor: Actor) -> None:
+        self._instruments.watch(actor.worker.metrics)
+
+    def collect(self, at: float) -> None:
+        data = self._reader.get_metrics_data()
+        points = [
+            (metric.name, point)
+            for resource in (data.resource_metrics if data is not None else ())
+            for scope in resource.scope_metrics
+            for metric in scope.metrics
+            for point in metric.data.data_points
+        ]
+        for name, point in points:
+            value: float = point.value  # type: ignore[union-attr]
+            row = _row(at, point.attributes or {})
+            self._played.tables["customMetrics"].append(
+                row | {"name": name, "value": value, "valueSum": value, "valueCount": 1}
+            )
+
+    def close(self) -> None:
+        self._meters.shutdown()
+
+
+def _row(at: float, properties: Mapping[str, Any]) -> Row:
+    return {
+        "timestamp": datetime.fromtimestamp(at, UTC),
+        "itemCount": 1,
+        "cloud_RoleInstance": "worker-0",
+        "customDimensions": {name: str(value) for name, value in properties.items() if value is not None},
+    }
+
+
+@functools.cache
+def played() -> Played:
+    """Play the work, once for all tests of a process."""
+    recorder = Recorder()
+    logger = logging.getLogger("tenure")
+    level = logger.level
+    logger.addHandler(recorder)
+    logger.setLevel(logging.INFO)
+    harness = MemoryHarness(exact=False)
+    try:
+        with patch("tenure.monitoring.otel.instruments._FRESH_SECONDS", 0.0):
+            run_virtual(_play(harness, recorder.played), harness.clock)
+    finally:
+        logger.removeHandler(recorder)
+        logger.setLevel(level)
+    return recorder.played
+
+
+class _Stage(Stage):
+    worker_type = Reporting
+
+
+async def _play(harness: MemoryHarness, played: Played) -> None:
+    async with harness, _Stage(harness, "articles") as stage:
+        collector = Collector(played)
+
+        @stage.task(name="content-processor", detail=1.0)
+        async def process(ctx: Context, seconds: float) -> None:
+            await asyncio.sleep(seconds)
+
+        @stage.task(name="markdown-generator", detail=1.0, heartbeat=False, lease=30)
+        async def generate(ctx: Context, seconds: float) -> None:
+            await asyncio.sleep(seconds)
+
+        @stage.task(name="site-publisher", detail=1.0, max_attempts=2, retry_delay=1.0)
+        async def publish(ctx: Context) -> None:
+            raise LookupError("no site")
+
+        @stage.task(name="transcode", detail=1.0, lease=30)
+        async def transcode(ctx: Context, size: int) -> None:
+            await ctx.set_size(size)
+            await asyncio.sleep(100.0)
+
+        first = await stage.start(concurrency=30)
+        collector.watch(first)
+        collector.collect(harness.clock.wall())
+        ids = [await stage.submit(process.bind(float(seconds))) for seconds in range(1, 21)]
+        ids += [await stage.submit(generate.bind(27.0)), await stage.submit(generate.bind(15.0))]
+        ids += [await stage.submit(publish.bind())]
+        ids += [await stage.submit(transcode.bind(2 * 1024**2)), await stage.submit(transcode.bind(4 * 1024**2))]
+        ids += [await stage.submit(process.bind(5.0), key="again")]
+        for id in ids:
+            await stage.ended(id)
+        collector.collect(harness.clock.wall())
+        first.wire.lose_replies("broker.ack", 3)
+        for _ in range(2):
+            await stage.ended(await stage.submit(process.bind(5.0), key="again"))
+        await asyncio.sleep(60.0)
+        collector.collect(harness.clock.wall())
+        collector.close()

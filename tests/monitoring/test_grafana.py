@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from tenure.monitoring.catalogue import METRICS, MetricKind
 from tenure.monitoring.grafana import ROWS, dashboard
 

@@ -59,15 +59,15 @@ resource "aws_cloudwatch_metric_alarm" "workers_absent_page" {
 
   metric_query {
     id         = "value"
-    expression = "IF(FILL(workers, 0) > 0, 0, 1)"
+    expression = "IF(FILL(slots, 0) > 0, 0, 1)"
   }
 
   metric_query {
-    id = "workers"
+    id = "slots"
 
     metric {
       namespace   = var.namespace
-      metric_name = "tenure_worker_info"
+      metric_name = "tenure_worker_slots"
       period      = 60
       stat        = "Maximum"
     }

@@ -43,9 +43,9 @@ resource "aws_cloudwatch_query_definition" "unfinished_jobs" {
   log_group_names = [var.log_group_name]
   query_string = <<-EOT
     filter event_type in ["heartbeat_started", "heartbeat_stats"]
-    | fields strcontains(event_type, "heartbeat_stats") as is_end
-    | stats sum(is_end) as ends, max(@timestamp) as newest by job_id, task
-    | filter ends = 0
+    | fields strcontains(event_type, "heartbeat_started") as is_start, strcontains(event_type, "heartbeat_stats") as is_end
+    | stats sum(is_start) as starts, sum(is_end) as ends, max(@timestamp) as newest by job_id, task
+    | filter starts > ends
     | sort newest asc
     | limit 100
   EOT

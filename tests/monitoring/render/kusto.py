@@ -1,13 +1,14 @@
 """KQL as Kusto's own language service reads it: mistakes in a query, and its syntax tree.
 
-The service is an npm package (tests/servers/npm), run by node once for all queries that are asked together. It knows
-the columns of the tables, so a column or a function that is not there is a mistake.
+The service is an npm package (tests/servers/npm), run by node once for all tests of a process. It knows the columns of
+the tables, so a column or a function that is not there is a mistake.
 """
 
+import atexit
 import functools
 import json
 import subprocess
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -63,17 +64,39 @@ class Parsed(msgspec.Struct, frozen=True):
     tree: Any
 
 
+class _Service:
+    """The service, in a process of its own that ends with this one."""
+
+    def __init__(self) -> None:
+        if not _PACKAGE.is_dir():
+            pytest.skip("the npm package @kusto/language-service-next is not installed; `make test` does it")
+        words = [str(_node()), str(_SCRIPT), str(_NPM)]
+        self._process = subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        atexit.register(self.end)
+
+    def ask(self, query: str) -> Parsed:
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        self._process.stdin.write(json.dumps({"tables": TABLES, "query": query}) + "\n")
+        self._process.stdin.flush()
+        return msgspec.json.decode(self._process.stdout.readline(), type=Parsed)
+
+    def end(self) -> None:
+        self._process.kill()
+        self._process.wait()
+
+
 @functools.cache
-def parsed(queries: tuple[str, ...]) -> Sequence[Parsed]:
-    """Ask the service of all of them."""
-    if not _PACKAGE.is_dir():
-        pytest.skip("the npm package @kusto/language-service-next is not installed; `make test` does it")
-    asked = json.dumps({"tables": TABLES, "queries": queries})
-    words = [str(_node()), str(_SCRIPT), str(_NPM)]
-    told = subprocess.run(words, input=asked, capture_output=True, text=True, timeout=60, check=True)
-    return msgspec.json.decode(told.stdout, type=list[Parsed])
+def _service() -> _Service:
+    return _Service()
+
+
+@functools.cache
+def parsed(query: str) -> Parsed:
+    """Ask the service of a query."""
+    return _service().ask(query)
 
 
 def mistakes(query: str) -> list[str]:
     """What is wrong with a query."""
-    return parsed((query,))[0].diagnostics
+    return parsed(query).diagnostics

@@ -1,7 +1,7 @@
-// Reads KQL with the language service of Kusto: tables and queries in, diagnostics and syntax trees out, as JSON.
+// Reads KQL with the language service of Kusto: tables and a query in, diagnostics and a syntax tree out, as JSON.
 //
-//   {"tables": {"customEvents": {"timestamp": "datetime", …}}, "queries": ["customEvents | count", …]}
-//   [{"diagnostics": ["'nothing' …"], "tree": {"type": "QueryBlock", "children": […]}}, …]
+//   {"tables": {"customEvents": {"timestamp": "datetime", …}}, "query": "customEvents | count"}
+//   {"diagnostics": ["'nothing' …"], "tree": {"type": "QueryBlock", "children": […]}}
 
 "use strict";
 
@@ -38,19 +38,16 @@ function tree(node) {
   return made;
 }
 
-let text = "";
-process.stdin.on("data", (chunk) => (text += chunk));
-process.stdin.on("end", () => {
-  const asked = JSON.parse(text);
+/** One question a line, one answer a line. The process ends with its input. */
+const lines = require("node:readline").createInterface({ input: process.stdin, terminal: false });
+lines.on("line", (line) => {
+  const asked = JSON.parse(line);
   const tables = Object.entries(asked.tables).map(([name, columns]) => table(name, columns));
   const database = new Symbols.DatabaseSymbol.$ctor3("logs", null, tables, false);
   const globals = Kusto.Language.GlobalState.Default.WithDatabase(database);
-  const answers = asked.queries.map((query) => {
-    const code = Kusto.Language.KustoCode.ParseAndAnalyze(query, globals);
-    const diagnostics = [];
-    const all = code.GetDiagnostics();
-    for (let place = 0; place < all.Count; place += 1) diagnostics.push(all.getItem(place).Message);
-    return { diagnostics, tree: tree(code.Syntax) };
-  });
-  process.stdout.write(JSON.stringify(answers));
+  const code = Kusto.Language.KustoCode.ParseAndAnalyze(asked.query, globals);
+  const diagnostics = [];
+  const all = code.GetDiagnostics();
+  for (let place = 0; place < all.Count; place += 1) diagnostics.push(all.getItem(place).Message);
+  process.stdout.write(`${JSON.stringify({ diagnostics, tree: tree(code.Syntax) })}\n`);
 });

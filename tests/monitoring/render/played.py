@@ -9,7 +9,7 @@ import asyncio
 import functools
 import json
 import logging
-from collections.abc import Mapping
+from collections.abc import Callable, Coroutine, Mapping
 from datetime import UTC, datetime
 from typing import Any
 from unittest.mock import patch
@@ -20,10 +20,15 @@ from opentelemetry.sdk.metrics.export import AggregationTemporality, InMemoryMet
 from tests.runtime.conftest import MemoryHarness
 
 from tenure.cli.logs import _Json
+from tenure.monitoring.alerting.evaluation import Change, ChangeKind
+from tenure.monitoring.alerting.finding import AlertState
+from tenure.monitoring.catalogue import ALERTS, AlertSeverity
 from tenure.monitoring.otel.instruments import Instruments
+from tenure.runtime.alerting import _log
 from tenure.runtime.worker import Worker
 from tenure.sinks import LogEvents
 from tenure.tasks.context import Context
+from tenure.tasks.task import Task
 from tenure.testing.virtual import run_virtual
 from tenure.testing.workers import Actor, Stage
 
@@ -119,18 +124,48 @@ def _row(at: float, properties: Mapping[str, Any]) -> Row:
 @functools.cache
 def played() -> Played:
     """Play the work, once for all tests of a process."""
+    return _recorded(_play)
+
+
+@functools.cache
+def played_in_part() -> Played:
+    """Play work of which a quarter is followed in detail."""
+    return _recorded(_play_in_part)
+
+
+def in_workspace(tables: Mapping[str, list[Row]]) -> dict[str, list[Row]]:
+    """The same rows as the workspace of the resource has them."""
+    return {
+        _WORKSPACE[name]: [
+            {_COLUMNS[column]: value for column, value in row.items() if column in _COLUMNS} for row in rows
+        ]
+        for name, rows in tables.items()
+        if name in _WORKSPACE
+    }
+
+
+_WORKSPACE = {"customEvents": "AppEvents", "customMetrics": "AppMetrics", "traces": "AppTraces"}
+_COLUMNS = {
+    "timestamp": "TimeGenerated", "itemCount": "ItemCount", "cloud_RoleInstance": "AppRoleInstance", "name": "Name",
+    "customDimensions": "Properties", "valueSum": "Sum", "message": "Message", "severityLevel": "SeverityLevel",
+}  # fmt: skip
+
+
+def _recorded(play: Callable[[MemoryHarness, Played], Coroutine[Any, Any, None]]) -> Played:
     recorder = Recorder()
     logger = logging.getLogger("tenure")
     level = logger.level
     logger.addHandler(recorder)
+    logger.propagate = False  # a failed test shows what it logged: not this
     logger.setLevel(logging.INFO)
     harness = MemoryHarness(exact=False)
     try:
         with patch("tenure.monitoring.otel.instruments._FRESH_SECONDS", 0.0):
-            run_virtual(_play(harness, recorder.played), harness.clock)
+            run_virtual(play(harness, recorder.played), harness.clock)
     finally:
         logger.removeHandler(recorder)
         logger.setLevel(level)
+        logger.propagate = True
     return recorder.played
 
 
@@ -162,17 +197,73 @@ async def _play(harness: MemoryHarness, played: Played) -> None:
         first = await stage.start(concurrency=30)
         collector.watch(first)
         collector.collect(harness.clock.wall())
-        ids = [await stage.submit(process.bind(float(seconds))) for seconds in range(1, 21)]
-        ids += [await stage.submit(generate.bind(27.0)), await stage.submit(generate.bind(15.0))]
-        ids += [await stage.submit(publish.bind())]
-        ids += [await stage.submit(transcode.bind(2 * 1024**2)), await stage.submit(transcode.bind(4 * 1024**2))]
-        ids += [await stage.submit(process.bind(5.0), key="again")]
+        runs = [process.bind(float(seconds)) for seconds in range(1, 21)]
+        runs += [
+            generate.bind(27.0),
+            generate.bind(15.0),
+            publish.bind(),
+            transcode.bind(2 << 20),
+            transcode.bind(4 << 20),
+        ]
+        ids = [await stage.submit(one) for one in runs]
+        ids += [await stage.submit(process.bind(5.0), key="again") for _ in range(2)]
         for id in ids:
             await stage.ended(id)
         collector.collect(harness.clock.wall())
-        first.wire.lose_replies("broker.ack", 3)
-        for _ in range(2):
-            await stage.ended(await stage.submit(process.bind(5.0), key="again"))
-        await asyncio.sleep(60.0)
+        await _come_again(stage, process, first)
+        await _lose_touch(stage, transcode, first)
         collector.collect(harness.clock.wall())
+        await _die(stage, process, first, collector)
+        collector.collect(harness.clock.wall())
+        _find()
         collector.close()
+
+
+async def _come_again(stage: Stage, process: Task[..., Any], worker: Actor) -> None:
+    """Three more of what is done already. The answer to the first one's delete is lost."""
+    worker.wire.lose_replies("broker.ack")
+    for _ in range(3):
+        await stage.ended(await stage.submit(process.bind(5.0), key="again"))
+
+
+async def _lose_touch(stage: Stage, transcode: Task[..., Any], worker: Actor) -> None:
+    """A lease cannot be renewed for a while; the run ends well."""
+    id = await stage.submit(transcode.bind(6 << 20))
+    await stage.until(lambda: id in worker.worker._path.handling.running_ids)
+    worker.wire.away("broker.touch")
+    await stage.until(lambda: bool(worker.counts.get("heartbeat_failed")))
+    worker.wire.back()
+    await stage.ended(id)
+
+
+async def _die(stage: Stage, process: Task[..., Any], worker: Actor, collector: Collector) -> None:
+    """A worker dies while it runs a message, and another one finishes it."""
+    id = await stage.submit(process.bind(25.0))
+    await stage.until(lambda: id in worker.worker._path.handling.running_ids)
+    await stage.kill(worker)
+    other = await stage.start()
+    collector.watch(other)
+    await stage.ended(id)
+
+
+def _find() -> None:
+    """An alert that only Tenure judges fires, and clears."""
+    (spec,) = [one for one in ALERTS if one.id == "oldest_age"]
+    state = AlertState(
+        alert=spec.id, subject="articles", queue="articles", severity=AlertSeverity.PAGE, evidence="4 times as long"
+    )
+    for kind in (ChangeKind.FIRED, ChangeKind.CLEARED):
+        _log(Change(kind, spec, state), AlertSeverity.PAGE)
+
+
+async def _play_in_part(harness: MemoryHarness, _played: Played) -> None:
+    async with harness, _Stage(harness, "articles") as stage:
+
+        @stage.task(name="resize", detail=0.25, heartbeat=False, lease=10)
+        async def resize(ctx: Context, seconds: float) -> None:
+            await asyncio.sleep(seconds)
+
+        await stage.start(concurrency=50)
+        for seconds in (9.0, *[1.0] * 400):
+            await stage.submit(resize.bind(seconds))
+        await stage.settled()

@@ -69,7 +69,7 @@ _OVERDUE, _OF_DEAD = ("overdue_ready", "overdue_dead"), ("crashed_ready", "crash
 MEASURES: Mapping[str, Measure] = {
     "store_away": Measure({"up": Series("tenure_store_up", LARGEST)}, "1 - up"),
     "workers_absent": Measure(
-        {"workers": Series("tenure_worker_info", LARGEST)}, "IF(FILL(workers, 0) > 0, 0, 1)", absence_is_bad=True
+        {"slots": Series("tenure_worker_slots", LARGEST)}, "IF(FILL(slots, 0) > 0, 0, 1)", absence_is_bad=True
     ),
     "workers_crashing": Measure({"crashed": Series("tenure_workers_crashed_total")}, "crashed"),
     "sweep_late": Measure(

@@ -53,14 +53,14 @@ filter event_type in ["job_already_running", "job_already_finished"]
 
 UNFINISHED_JOBS = SavedQuery(
     "unfinished-jobs",
-    "Jobs that began and did not end",
-    "Jobs whose heartbeat started and left no statistics: they run now, or their worker died. --detail 1 has every"
-    " job.",
+    "Jobs that began more often than they ended",
+    "Jobs whose heartbeat started and left no statistics: they run now, or a worker died with them. --detail 1 has"
+    " every job.",
     """\
 filter event_type in ["heartbeat_started", "heartbeat_stats"]
-| fields strcontains(event_type, "heartbeat_stats") as is_end
-| stats sum(is_end) as ends, max(@timestamp) as newest by job_id, task
-| filter ends = 0
+| fields strcontains(event_type, "heartbeat_started") as is_start, strcontains(event_type, "heartbeat_stats") as is_end
+| stats sum(is_start) as starts, sum(is_end) as ends, max(@timestamp) as newest by job_id, task
+| filter starts > ends
 | sort newest asc
 | limit 100
 """,

@@ -12,6 +12,7 @@ import tenure as package
 from tenure.cli.commands.client import client
 from tenure.cli.commands.dead import dead
 from tenure.cli.commands.findings import findings
+from tenure.cli.commands.monitoring import monitoring
 from tenure.cli.commands.schedules import schedules
 from tenure.cli.commands.timing import timing
 from tenure.cli.commands.token import token
@@ -24,7 +25,7 @@ from tenure.cli.root import root
 from .conftest import Run
 
 GROUPS: dict[str, LazyGroup] = {
-    "dead": dead, "findings": findings,
+    "dead": dead, "findings": findings, "monitoring": monitoring,
     "schedules": schedules, "timing": timing, "token": token, "workers": workers, "webhooks": webhooks,
     "webhooks endpoints": endpoints, "client": client,
 }  # fmt: skip

@@ -239,6 +239,8 @@ def _look_at_findings(look: _Looks) -> None:
     look("findings ack", APP, "duplicates@other")
     look("findings list", APP)
     look("findings rules")
+    look("monitoring render", "grafana", "--out", "monitoring")
+    look("monitoring render", "grafana")
 
 
 async def _keep_finding() -> None:

@@ -206,6 +206,19 @@ resource "azurerm_log_analytics_query_pack_query" "requeues" {
   EOT
 }
 
+resource "azurerm_log_analytics_query_pack_query" "deliveries" {
+  query_pack_id  = azurerm_log_analytics_query_pack.tenure.id
+  display_name   = "Tenure: Deliveries by their number and hour"
+  description    = "How many messages were delivered for the first time, the second time, and so on. 5+ is five or more."
+  resource_types = ["microsoft.insights/components", "microsoft.operationalinsights/workspaces"]
+  body = <<-EOT
+    customMetrics
+    | where name == "messaging.client.consumed.messages" and valueSum > 0
+    | summarize messages = sum(valueSum) by dequeue_count = tostring(customDimensions["tenure.delivery"]), bin(timestamp, 1h)
+    | order by timestamp desc, dequeue_count asc
+  EOT
+}
+
 resource "azurerm_log_analytics_query_pack_query" "redelivered_messages" {
   query_pack_id  = azurerm_log_analytics_query_pack.tenure.id
   display_name   = "Tenure: Which messages were delivered again"

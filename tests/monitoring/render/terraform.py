@@ -4,7 +4,7 @@ import functools
 import re
 from typing import Any
 
-import hcl2  # type: ignore[import-untyped]
+import hcl2
 
 _HEREDOC = re.compile(r"<<-(?P<end>\w+)\n(?P<body>.*?)\n\s*(?P=end)", re.DOTALL)
 

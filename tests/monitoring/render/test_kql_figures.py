@@ -85,6 +85,10 @@ def test_three_messages_were_delivered_again() -> None:
     assert len(answer("redelivered-messages")) == 3
 
 
+def test_deliveries_are_counted_by_their_number() -> None:
+    assert [(row["dequeue_count"], row["messages"]) for row in answer("deliveries")] == [("1", 31), ("2", 3)]
+
+
 def test_the_timeline_of_a_message_is_that_of_its_life() -> None:
     rows = [row for row in answer("message-timeline") if row["container"] == "transcode"]
     assert [(row["runs"], row["duration_ms"], row["total_time_ms"]) for row in rows] == [(1, 100_000, 100_000)] * 3

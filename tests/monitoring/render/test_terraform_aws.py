@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-import hcl2  # type: ignore[import-untyped]
+import hcl2
 import pytest
 from tests.docs.monitoring_files import specs
 from tests.monitoring.render.logs_insights_language import read

@@ -3,7 +3,7 @@
 import re
 from typing import Any
 
-import hcl2  # type: ignore[import-untyped]
+import hcl2
 import pytest
 from tests.docs.monitoring_files import specs
 from tests.monitoring.render.kql_reference import run

@@ -205,6 +205,18 @@ $metrics
 """,
 )
 
+DELIVERIES = SavedQuery(
+    "deliveries",
+    "Deliveries by their number and hour",
+    "How many messages were delivered for the first time, the second time, and so on. 5+ is five or more.",
+    """\
+$metrics
+| where $name == "messaging.client.consumed.messages" and $value > 0
+| summarize messages = sum($value) by dequeue_count = tostring($properties["tenure.delivery"]), bin($time, 1h)
+| order by $time desc, dequeue_count asc
+""",
+)
+
 REDELIVERED = SavedQuery(
     "redelivered-messages",
     "Which messages were delivered again",
@@ -273,6 +285,6 @@ $traces
 
 QUERIES: tuple[SavedQuery, ...] = (
     PROCESSING_DURATION, PROCESSING_DURATION_EXACT, TIMEOUT_RISK, DELETION_SUCCESS, TIMELINE, DUPLICATES,
-    DUPLICATE_RATE, LEASE_UTILISATION, DELETION_SUCCESS_HOURLY, REQUEUES, REDELIVERED, DELETION_FAILURES,
+    DUPLICATE_RATE, LEASE_UTILISATION, DELETION_SUCCESS_HOURLY, REQUEUES, DELIVERIES, REDELIVERED, DELETION_FAILURES,
     FAILED_ATTEMPTS, FINDINGS,
 )  # fmt: skip

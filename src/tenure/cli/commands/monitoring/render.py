@@ -26,7 +26,7 @@ class RenderedTarget(msgspec.Struct, frozen=True):
 
 
 @click.command(short_help="Write queries, alerts or a dashboard for another system.")
-@click.argument("target", metavar="TARGET", type=click.Choice(_TARGETS))
+@click.argument("target", metavar="SYSTEM", type=click.Choice(_TARGETS))
 @click.option(
     "--out", "folder", type=click.Path(file_okay=False, path_type=Path), help="Write the files into this folder."
 )

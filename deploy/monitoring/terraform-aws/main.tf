@@ -407,7 +407,7 @@ resource "aws_cloudwatch_metric_alarm" "lease_use_ticket" {
 
   metric_query {
     id         = "samples"
-    expression = "FILL(completed, 0) + FILL(retried, 0)"
+    expression = "FILL(runs, 0)"
   }
 
   metric_query {
@@ -446,33 +446,16 @@ resource "aws_cloudwatch_metric_alarm" "lease_use_ticket" {
   }
 
   metric_query {
-    id = "completed"
+    id = "runs"
 
     metric {
       namespace   = var.namespace
-      metric_name = "tenure_messages_total"
+      metric_name = "tenure_process_duration_seconds_count"
       period      = 600
       stat        = "Sum"
       dimensions = {
-        queue   = each.value.queue
-        task    = each.value.task
-        outcome = "completed"
-      }
-    }
-  }
-
-  metric_query {
-    id = "retried"
-
-    metric {
-      namespace   = var.namespace
-      metric_name = "tenure_messages_total"
-      period      = 600
-      stat        = "Sum"
-      dimensions = {
-        queue   = each.value.queue
-        task    = each.value.task
-        outcome = "retried"
+        queue = each.value.queue
+        task  = each.value.task
       }
     }
   }
@@ -499,7 +482,7 @@ resource "aws_cloudwatch_metric_alarm" "lease_use_page" {
 
   metric_query {
     id         = "samples"
-    expression = "FILL(completed, 0) + FILL(retried, 0)"
+    expression = "FILL(runs, 0)"
   }
 
   metric_query {
@@ -538,33 +521,16 @@ resource "aws_cloudwatch_metric_alarm" "lease_use_page" {
   }
 
   metric_query {
-    id = "completed"
+    id = "runs"
 
     metric {
       namespace   = var.namespace
-      metric_name = "tenure_messages_total"
+      metric_name = "tenure_process_duration_seconds_count"
       period      = 600
       stat        = "Sum"
       dimensions = {
-        queue   = each.value.queue
-        task    = each.value.task
-        outcome = "completed"
-      }
-    }
-  }
-
-  metric_query {
-    id = "retried"
-
-    metric {
-      namespace   = var.namespace
-      metric_name = "tenure_messages_total"
-      period      = 600
-      stat        = "Sum"
-      dimensions = {
-        queue   = each.value.queue
-        task    = each.value.task
-        outcome = "retried"
+        queue = each.value.queue
+        task  = each.value.task
       }
     }
   }

@@ -1,7 +1,7 @@
 """AWS's module is HCL, its alarms have the thresholds of the catalogue, and judge known work as it was."""
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import hcl2
@@ -49,13 +49,13 @@ def test_an_alarm_reads_exact_series_of_metrics_that_are_exported() -> None:
         metrics = [metric for query in alarm["metric_query"] for metric in query.get("metric", ())]
         assert metrics, name
         for metric in metrics:
-            spec = _KNOWN[metric["metric_name"]]
+            spec = _KNOWN[metric["metric_name"].removesuffix("_count")]
             dimensions = metric.get("dimensions", {})
             assert set(dimensions) == set(spec.labels), "an alarm reads one series, by all of its dimensions"
             values = {label.name: label.values for label in LABELS}
             for label, value in dimensions.items():
                 assert "each." in value or not values[label] or value in values[label]
-            assert (metric["stat"] == "Sum") == (spec.kind is MetricKind.COUNTER)
+            assert (metric["stat"] == "Sum") == (spec.kind is not MetricKind.GAUGE)
             assert metric["period"] % 60 == 0
             assert metric["period"] * alarm["evaluation_periods"] <= 86_400
 
@@ -153,18 +153,17 @@ def _judged(alarm: Mapping[str, Any], each: Mapping[str, str], rows: list[Row]) 
 
 
 def _series(metric: Mapping[str, Any], each: Mapping[str, str], rows: list[Row]) -> Value:
-    spec = _KNOWN[metric["metric_name"]]
+    spec = _KNOWN[metric["metric_name"].removesuffix("_count")]
+    name = f"{spec.otel}.count" if spec.kind is MetricKind.HISTOGRAM else spec.otel
     asked = {name: _put(value, each) for name, value in metric.get("dimensions", {}).items()}
     wanted = {attribute_of(name): value for name, value in asked.items()}
-    wanted.pop(attribute_of("version"), None)
     points = [
-        row["valueSum"]
-        for row in rows
-        if row["name"] == spec.otel and wanted.items() <= row["customDimensions"].items()
+        row["valueSum"] for row in rows if row["name"] == name and wanted.items() <= row["customDimensions"].items()
     ]
     if not points:
         return None
-    return {"Sum": sum, "Maximum": max, "Minimum": min}[metric["stat"]](points)
+    combined: Mapping[str, Callable[[list[float]], float]] = {"Sum": sum, "Maximum": max, "Minimum": min}
+    return combined[metric["stat"]](points)
 
 
 def _put(value: str, each: Mapping[str, str]) -> str:

@@ -85,11 +85,10 @@ MEASURES: Mapping[str, Measure] = {
         {
             "use": Series("tenure_lease_use_ratio", LARGEST),
             "renewed": Series("tenure_lease_extensions_total"),
-            "completed": _messages("completed"),
-            "retried": _messages("retried"),
+            "runs": Series("tenure_process_duration_seconds_count"),
         },
         "IF(FILL(renewed, 0) > 0, 0, use)",
-        _added("completed", "retried"),
+        _added("runs"),
         labels=_TASK,
     ),
     "redelivered": Measure(

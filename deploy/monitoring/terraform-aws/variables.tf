@@ -11,7 +11,7 @@ variable "log_group_name" {
 }
 
 variable "alarm_actions" {
-  description = "By severity (page, ticket, show), the ARNs that are called, such as an SNS topic's. One that is not there calls nobody."
+  description = "By severity (page, ticket, show), the ARNs that are called, such as an SNS topic's. A severity without an entry has none."
   type        = map(list(string))
   default     = {}
 }

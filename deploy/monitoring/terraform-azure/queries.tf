@@ -32,7 +32,7 @@ resource "azurerm_log_analytics_query_pack_query" "processing_duration" {
 resource "azurerm_log_analytics_query_pack_query" "processing_duration_of_messages" {
   query_pack_id  = azurerm_log_analytics_query_pack.tenure.id
   display_name   = "Tenure: Processing duration by container, from messages"
-  description    = "The same over the whole time range, with the longest run, from the events of messages. Where --detail is below 1, each event counts for as many runs as it stands for; a run that nearly used up its lease is always there and counts once."
+  description    = "The same over the whole time range, with the longest run, from the events of messages. Where --detail is below 1, each event counts for as many runs as it represents; a run that nearly used up its lease is always there and counts once."
   resource_types = ["microsoft.insights/components", "microsoft.operationalinsights/workspaces"]
   body = <<-EOT
     customEvents

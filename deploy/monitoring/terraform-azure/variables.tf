@@ -16,7 +16,7 @@ variable "scope" {
 }
 
 variable "action_group_ids" {
-  description = "By severity (page, ticket, show), the action groups that are called. One that is not there calls nobody."
+  description = "By severity (page, ticket, show), the action groups that are called. A severity without an entry has none."
   type        = map(list(string))
   default     = {}
 }

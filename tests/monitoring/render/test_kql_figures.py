@@ -92,6 +92,8 @@ def test_deliveries_are_counted_by_their_number() -> None:
 def test_the_timeline_of_a_message_is_that_of_its_life() -> None:
     rows = [row for row in answer("message-timeline") if row["container"] == "transcode"]
     assert [(row["runs"], row["duration_ms"], row["total_time_ms"]) for row in rows] == [(1, 100_000, 100_000)] * 3
+    (again,) = [row for row in answer("message-timeline") if row["duration_ms"] == 25_000]
+    assert again["total_time_ms"] > 25_000, "it counts from the first worker, which died with it"
     dead = _of(answer("message-timeline"), container="site-publisher")
     assert (dead["runs"], dead["deleted"], dead["total_time_ms"]) == (2, None, None)
 

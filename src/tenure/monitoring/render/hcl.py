@@ -61,7 +61,7 @@ def _block(block: Block, indent: str) -> str:
 
 
 def _arguments(arguments: Mapping[str, Value], indent: str) -> str:
-    """Equals signs of neighbouring lines stand below each other; what takes several lines stands for itself."""
+    """Equals signs of neighbouring lines stand below each other; what takes several lines is aligned with none."""
     lines: list[str] = []
     run: list[tuple[str, str]] = []
 

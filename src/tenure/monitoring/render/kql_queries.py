@@ -7,7 +7,7 @@ They read three things, and a test compares each name with what a worker sends:
     traces     the log lines of workers and servers
 
 Rates are made of metrics, because metrics are never sampled. A count of events adds up `$items`, which says how many
-each one stands for after ingestion sampling. Percentiles are made of gauges or of events: Application Insights keeps no
+each row represents after ingestion sampling. Percentiles are made of gauges or of events: Application Insights keeps no
 histogram, only minimum, maximum, sum and count.
 
 Most steps of a message are emitted where `--detail` asks for them; an event then carries `sample_weight`. What is
@@ -44,7 +44,7 @@ PROCESSING_DURATION_EXACT = SavedQuery(
     "processing-duration-of-messages",
     "Processing duration by container, from messages",
     "The same over the whole time range, with the longest run, from the events of messages. Where --detail is below 1,"
-    " each event counts for as many runs as it stands for; a run that nearly used up its lease is always there and"
+    " each event counts for as many runs as it represents; a run that nearly used up its lease is always there and"
     " counts once.",
     """\
 $events

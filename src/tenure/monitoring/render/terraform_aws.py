@@ -209,8 +209,8 @@ def _variables(url: str) -> Iterator[Block]:
     yield variable("log_group_name", text, "Where the JSON lines of workers and servers are.")
     yield variable(
         "alarm_actions", Expression("map(list(string))"),
-        "By severity (page, ticket, show), the ARNs that are called, such as an SNS topic's. One that is not there"
-        " calls nobody.", Expression("{}"),
+        "By severity (page, ticket, show), the ARNs that are called, such as an SNS topic's. A severity without"
+        " an entry has none.", Expression("{}"),
     )  # fmt: skip
     yield variable("namespace", text, "Where the metrics are.", "Tenure")
     yield variable("name_prefix", text, "What the names of all resources begin with.", "tenure-")

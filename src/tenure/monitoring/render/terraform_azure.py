@@ -192,7 +192,7 @@ def _variables(url: str) -> Iterator[Block]:
     )
     yield variable(
         "action_group_ids", Expression("map(list(string))"),
-        "By severity (page, ticket, show), the action groups that are called. One that is not there calls nobody.",
+        "By severity (page, ticket, show), the action groups that are called. A severity without an entry has none.",
         Expression("{}"),
     )  # fmt: skip
     yield variable(

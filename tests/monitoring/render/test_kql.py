@@ -16,6 +16,9 @@ from tenure.monitoring.render.kql_queries import QUERIES
 from tenure.monitoring.render.kql_tables import Tables, in_form
 from tenure.monitoring.render.terraform_azure import LEFT_OUT
 
+#: Reads KQL by a package of npm.
+pytestmark = pytest.mark.cloud
+
 _TEMPLATES = {
     **{one.id: one.text for one in QUERIES},
     **VALUES,

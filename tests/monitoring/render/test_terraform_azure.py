@@ -17,6 +17,9 @@ from tenure.monitoring.render.kql_queries import QUERIES
 from tenure.monitoring.render.kql_tables import Tables, in_form
 from tenure.monitoring.render.terraform_azure import LEFT_OUT, azure_files
 
+#: Reads KQL by a package of npm.
+pytestmark = pytest.mark.cloud
+
 _FILES = {tables: {one.name: one.text for one in azure_files(specs(), tables)} for tables in Tables}
 _RULE = "azurerm_monitor_scheduled_query_rules_alert_v2"
 #: What Azure takes, as its reference has it.

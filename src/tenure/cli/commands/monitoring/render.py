@@ -34,7 +34,7 @@ class RenderedTarget(msgspec.Struct, frozen=True):
 @click.option(
     "--tables",
     type=click.Choice(_TABLES),
-    help="The form of Application Insights' tables: customEvents, or AppEvents of its workspace.",
+    help="customEvents and the like, or AppEvents of the workspace. Default: kql both, terraform-azure the first.",
 )
 @json_option
 def render(*, target: str, folder: Path | None, name: str | None, tables: str | None, as_json: bool) -> None:

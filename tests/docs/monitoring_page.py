@@ -73,7 +73,8 @@ keeps our name; a name of ours that is not in the table is not written.
 
 A metric of theirs is computed of ours, by the system that keeps the figures: Tenure does not export it. The formulas
 are PromQL. `tenure:duplicates` and the like are recorded by the [rules](../how-to/get-alerted.md) for Prometheus.
-A system that keeps events and no metrics counts the events above.
+A system that keeps events and no metrics counts the events above. [Known queries](known-queries.md) says what queries
+and alerts under these names are here.
 
 """
 

@@ -75,7 +75,7 @@ def test_thresholds_and_the_address_of_a_server_come_from_the_settings(
     [
         (["grafana", "--tables", "workspace"], "--tables is for kql and terraform-azure"),
         (["kql", "--file", "workspace/message-timelin.kql"], "did you mean workspace/message-timeline.kql?"),
-        (["terraform-aws", "--file", "x"], "there are: findings.tf, main.tf, queries.tf, variables.tf"),
+        (["terraform-aws", "--file", "x"], "there are: findings.tf, main.tf, queries.tf, variables.tf, versions.tf"),
     ],
 )
 def test_what_cannot_be_rendered_says_what_can(tenure: Run, words: list[str], told: str) -> None:

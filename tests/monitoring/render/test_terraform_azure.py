@@ -107,6 +107,11 @@ def test_each_variable_is_described_and_used_and_each_that_is_used_is_there() ->
     assert all(one["description"].endswith(".") for one in there.values())
 
 
+def test_the_module_says_which_provider_it_needs() -> None:
+    (needed,) = hcl2.loads(_FILES[Tables.WORKSPACE]["versions.tf"])["terraform"]
+    assert '"hashicorp/azurerm"' in str(needed)
+
+
 def test_what_is_no_hcl_is_refused_by_the_parser() -> None:
     with pytest.raises(Exception, match="Unexpected"):
         hcl2.loads(_FILES[Tables.WORKSPACE]["main.tf"].replace("criteria {", "criteria", 1))

@@ -52,6 +52,12 @@ def variable(name: str, kind: Expression, about: str, default: Value | None = No
     return Block("variable", (name,), arguments)
 
 
+def provider(name: str, at_least: str) -> Block:
+    """Which provider a module needs, of HashiCorp's own."""
+    needed: dict[str, Value] = {name: {"source": f"hashicorp/{name}", "version": f">= {at_least}"}}
+    return Block("terraform", (), {}, (Block("required_providers", (), needed),))
+
+
 def _block(block: Block, indent: str) -> str:
     head = " ".join([block.kind, *(json.dumps(one) for one in block.labels)])
     inner = indent + _INDENT

@@ -12,12 +12,24 @@ from tenure.monitoring.catalogue.spec import AlertLevel, AlertSeverity, AlertSpe
 from tenure.monitoring.prometheus_rules import RUNBOOKS_URL
 from tenure.monitoring.render.cloudwatch_alarms import MEASURES, Measure, Series
 from tenure.monitoring.render.file import RenderedFile
-from tenure.monitoring.render.hcl import HEADER, Block, Expression, Heredoc, Value, interpolated, variable, written
+from tenure.monitoring.render.hcl import (
+    HEADER,
+    Block,
+    Expression,
+    Heredoc,
+    Value,
+    interpolated,
+    provider,
+    variable,
+    written,
+)
 from tenure.monitoring.render.logs_insights import QUERIES
 from tenure.monitoring.render.terraform_azure import LEFT_OUT
 
 _ALARM = "aws_cloudwatch_metric_alarm"
 _MINUTE = 60
+#: Has dimensions of metric filters.
+_PROVIDER = "4.0"
 _PREFIX, _RUNBOOKS = Expression("var.name_prefix"), Expression("var.runbooks_url")
 _KEY = Expression("each.key")
 #: Where points come once a minute: shorter says nothing.
@@ -42,6 +54,7 @@ def aws_files(specs: Sequence[AlertSpec], *, public_url: str | None = None) -> l
         RenderedFile("main.tf", HEADER + written([_locals(), *alarms])),
         RenderedFile("findings.tf", HEADER + written(_findings(specs))),
         RenderedFile("queries.tf", HEADER + written(_saved_queries())),
+        RenderedFile("versions.tf", HEADER + written([provider("aws", _PROVIDER)])),
         RenderedFile("variables.tf", HEADER + written(_variables((public_url or RUNBOOKS_URL).rstrip("/")))),
     ]
 

@@ -4,7 +4,8 @@ A rule for each alert and level. What Azure's rules cannot do is left to Tenure'
 at, silence after a start, and alerts that explain others. A stronger level does replace a milder one, by the query. So
 long as an alert has to last (`for`) is a window that is not shorter.
 
-The files are a module: `main.tf` has the rules, `queries.tf` the saved queries, `variables.tf` what it asks for.
+The files are a module: `main.tf` has the rules, `queries.tf` the saved queries, `variables.tf` what it asks
+for.
 """
 
 import string
@@ -13,7 +14,17 @@ from collections.abc import Iterator, Mapping, Sequence
 from tenure.monitoring.catalogue.spec import AlertLevel, AlertSeverity, AlertSpec
 from tenure.monitoring.prometheus_rules import RUNBOOKS_URL
 from tenure.monitoring.render.file import RenderedFile
-from tenure.monitoring.render.hcl import HEADER, Block, Expression, Heredoc, Value, interpolated, variable, written
+from tenure.monitoring.render.hcl import (
+    HEADER,
+    Block,
+    Expression,
+    Heredoc,
+    Value,
+    interpolated,
+    provider,
+    variable,
+    written,
+)
 from tenure.monitoring.render.kql_alerts import FINDINGS, LABELS, VALUES
 from tenure.monitoring.render.kql_queries import QUERIES
 from tenure.monitoring.render.kql_tables import Tables, in_form
@@ -26,6 +37,8 @@ _WINDOWS = (5, 10, 15, 30, 45, 60)
 #: Rows reach the tables minutes late: their absence says nothing before that.
 _LONGER = {"workers_absent": 10}
 _MINUTE = 60
+#: Has query packs.
+_PROVIDER = "3.40"
 _PREFIX, _RUNBOOKS = Expression("var.name_prefix"), Expression("var.runbooks_url")
 #: Fires always, so that its silence is noticed: Azure can send it nowhere that notices.
 LEFT_OUT = ("watchdog",)
@@ -40,6 +53,7 @@ def azure_files(
     return [
         RenderedFile("main.tf", HEADER + written(rules)),
         RenderedFile("queries.tf", HEADER + written(_saved_queries(tables))),
+        RenderedFile("versions.tf", HEADER + written([provider("azurerm", _PROVIDER)])),
         RenderedFile("variables.tf", HEADER + written(_variables((public_url or RUNBOOKS_URL).rstrip("/")))),
     ]
 

@@ -17,6 +17,8 @@ _READ = [
     (_INSIGHTS, "message_deletion", _OF_DELETES),
     (_INSIGHTS, "message_deleted", _OF_DELETES),
     (_INSIGHTS, "duplicate_detected", {"message_id", "container", "correlation_id"}),
+    (_INSIGHTS, "finding_fired", {"alert", "subject", "severity", "evidence"}),
+    (_INSIGHTS, "finding_cleared", {"alert", "subject", "severity", "evidence"}),
     (_CLOUDWATCH, "heartbeat_started", {"job_id"}),
     (_CLOUDWATCH, "heartbeat_extended", {*_OF_BEATS, "extension_seconds"}),
     (_CLOUDWATCH, "heartbeat_stats", {*_OF_BEATS, "is_running", "last_error"}),

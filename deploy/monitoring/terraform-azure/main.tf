@@ -1430,7 +1430,7 @@ resource "azurerm_monitor_scheduled_query_rules_alert_v2" "clock_skew_ticket" {
 resource "azurerm_monitor_scheduled_query_rules_alert_v2" "findings_page" {
   name                    = "${var.name_prefix}findings-page"
   display_name            = "Tenure: Tenure judged that something is wrong (page)"
-  description             = "Alerts that only Tenure's own evaluator can judge, from its log lines. Each has the runbook of its name."
+  description             = "Alerts that only Tenure's own evaluator can judge, by its events or its log lines. Each has the runbook of its name."
   resource_group_name     = var.resource_group_name
   location                = var.location
   scopes                  = [var.scope]
@@ -1442,8 +1442,10 @@ resource "azurerm_monitor_scheduled_query_rules_alert_v2" "findings_page" {
 
   criteria {
     query = <<-EOT
-      traces
-      | where tostring(customDimensions.change) in ("fired", "rose") and tostring(customDimensions.severity) == "page"
+      union
+          (traces | where tostring(customDimensions.change) in ("fired", "rose")),
+          (customEvents | where name == "finding_fired")
+      | where tostring(customDimensions.severity) == "page"
       | extend alert = tostring(customDimensions.alert)
       | where alert in ("store_slow", "oldest_age")
       | summarize value = count() by alert, subject = tostring(customDimensions.subject)
@@ -1482,7 +1484,7 @@ resource "azurerm_monitor_scheduled_query_rules_alert_v2" "findings_page" {
 resource "azurerm_monitor_scheduled_query_rules_alert_v2" "findings_ticket" {
   name                    = "${var.name_prefix}findings-ticket"
   display_name            = "Tenure: Tenure judged that something is wrong (ticket)"
-  description             = "Alerts that only Tenure's own evaluator can judge, from its log lines. Each has the runbook of its name."
+  description             = "Alerts that only Tenure's own evaluator can judge, by its events or its log lines. Each has the runbook of its name."
   resource_group_name     = var.resource_group_name
   location                = var.location
   scopes                  = [var.scope]
@@ -1494,8 +1496,10 @@ resource "azurerm_monitor_scheduled_query_rules_alert_v2" "findings_ticket" {
 
   criteria {
     query = <<-EOT
-      traces
-      | where tostring(customDimensions.change) in ("fired", "rose") and tostring(customDimensions.severity) == "ticket"
+      union
+          (traces | where tostring(customDimensions.change) in ("fired", "rose")),
+          (customEvents | where name == "finding_fired")
+      | where tostring(customDimensions.severity) == "ticket"
       | extend alert = tostring(customDimensions.alert)
       | where alert in ("store_slow", "queue_unserved", "oldest_age", "limit_starves", "queue_paused", "long_processing", "zombie")
       | summarize value = count() by alert, subject = tostring(customDimensions.subject)
@@ -1534,7 +1538,7 @@ resource "azurerm_monitor_scheduled_query_rules_alert_v2" "findings_ticket" {
 resource "azurerm_monitor_scheduled_query_rules_alert_v2" "findings_show" {
   name                    = "${var.name_prefix}findings-show"
   display_name            = "Tenure: Tenure judged that something is wrong (show)"
-  description             = "Alerts that only Tenure's own evaluator can judge, from its log lines. Each has the runbook of its name."
+  description             = "Alerts that only Tenure's own evaluator can judge, by its events or its log lines. Each has the runbook of its name."
   resource_group_name     = var.resource_group_name
   location                = var.location
   scopes                  = [var.scope]
@@ -1546,8 +1550,10 @@ resource "azurerm_monitor_scheduled_query_rules_alert_v2" "findings_show" {
 
   criteria {
     query = <<-EOT
-      traces
-      | where tostring(customDimensions.change) in ("fired", "rose") and tostring(customDimensions.severity) == "show"
+      union
+          (traces | where tostring(customDimensions.change) in ("fired", "rose")),
+          (customEvents | where name == "finding_fired")
+      | where tostring(customDimensions.severity) == "show"
       | extend alert = tostring(customDimensions.alert)
       | where alert in ("long_processing", "near_dead_letters", "bulk_act", "queue_cleared", "dead_letter_movement")
       | summarize value = count() by alert, subject = tostring(customDimensions.subject)

@@ -272,14 +272,18 @@ resource "azurerm_log_analytics_query_pack_query" "failed_attempts" {
 resource "azurerm_log_analytics_query_pack_query" "findings" {
   query_pack_id  = azurerm_log_analytics_query_pack.tenure.id
   display_name   = "Tenure: What Tenure found wrong"
-  description    = "Alerts and detectors that Tenure judges itself, as their log lines tell them. Works without --log-events."
+  description    = "Alerts and detectors that Tenure judges itself, by its events or by its log lines, whichever are sent. Where both are, a finding is there twice."
   resource_types = ["microsoft.insights/components", "microsoft.operationalinsights/workspaces"]
   body = <<-EOT
-    traces
-    | where tostring(customDimensions.change) in ("fired", "rose", "cleared")
+    union
+        (traces | extend change = tostring(customDimensions.change)),
+        (customEvents
+        | where name in ("finding_fired", "finding_cleared")
+        | extend change = iff(name == "finding_fired", "fired", "cleared"))
+    | where change in ("fired", "rose", "cleared")
     | project
         timestamp,
-        change = tostring(customDimensions.change),
+        change,
         severity = tostring(customDimensions.severity),
         alert = tostring(customDimensions.alert),
         subject = tostring(customDimensions.subject),

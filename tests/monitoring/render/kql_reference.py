@@ -60,6 +60,11 @@ def _rows(node: Node, known: Mapping[str, list[Row]]) -> list[Row]:
             return [dict(row) for row in known[_text(node)]]
         case "ParenthesizedExpression":
             return _rows(_part(node, "Expression"), known)
+        case "UnionOperator":
+            rows = [row for one in _elements(_part(node, "Expressions")) for row in _rows(one, known)]
+            # A column that only one of the tables has is null in the others.
+            columns = dict.fromkeys(name for row in rows for name in row)
+            return [{**columns, **row} for row in rows]
         case "PipeExpression":
             operator = _part(node, "Operator")
             if operator["type"] == "JoinOperator":

@@ -22,9 +22,9 @@ from tests.runtime.conftest import MemoryHarness
 from tenure.cli.logs import _Json
 from tenure.monitoring.alerting.evaluation import Change, ChangeKind
 from tenure.monitoring.alerting.finding import AlertState
-from tenure.monitoring.catalogue import ALERTS, AlertSeverity
+from tenure.monitoring.catalogue import ALERTS, AlertSeverity, AlertSpec
 from tenure.monitoring.otel.instruments import Instruments
-from tenure.runtime.alerting import _log
+from tenure.runtime.alerting import _event, _log
 from tenure.runtime.worker import Worker
 from tenure.sinks import LogEvents
 from tenure.tasks.context import Context
@@ -247,13 +247,23 @@ async def _die(stage: Stage, process: Task[..., Any], worker: Actor, collector: 
 
 
 def _find() -> None:
-    """An alert that only Tenure judges fires, and clears."""
-    (spec,) = [one for one in ALERTS if one.id == "oldest_age"]
-    state = AlertState(
-        alert=spec.id, subject="articles", queue="articles", severity=AlertSeverity.PAGE, evidence="4 times as long"
+    """Two alerts that only Tenure judges: one by its log lines, one by its event."""
+    page = AlertState(
+        alert="oldest_age",
+        subject="articles",
+        queue="articles",
+        severity=AlertSeverity.PAGE,
+        evidence="4 times as long",
     )
     for kind in (ChangeKind.FIRED, ChangeKind.CLEARED):
-        _log(Change(kind, spec, state), AlertSeverity.PAGE)
+        _log(Change(kind, _spec("oldest_age"), page), AlertSeverity.PAGE)
+    ticket = AlertState(alert="queue_unserved", subject="other", severity=AlertSeverity.TICKET, evidence="3 wait")
+    event = _event(Change(ChangeKind.FIRED, _spec("queue_unserved"), ticket), AlertSeverity.TICKET, 1_800_000_000.0)
+    LogEvents("app_insights").publish([event])
+
+
+def _spec(id: str) -> AlertSpec:
+    return next(one for one in ALERTS if one.id == id)
 
 
 async def _play_in_part(harness: MemoryHarness, _played: Played) -> None:

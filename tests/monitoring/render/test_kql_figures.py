@@ -108,11 +108,12 @@ def test_attempts_that_failed_are_counted_by_reason() -> None:
     ]  # fmt: skip
 
 
-def test_what_tenure_judged_is_listed() -> None:
-    rows = answer("findings")
-    assert [(row["change"], row["severity"], row["alert"]) for row in rows] == [
-        ("cleared", "page", "oldest_age"), ("fired", "page", "oldest_age")
-    ]  # fmt: skip
+def test_what_tenure_judged_is_listed_by_its_log_lines_and_its_events() -> None:
+    assert {(row["change"], row["severity"], row["alert"], row["subject"]) for row in answer("findings")} == {
+        ("fired", "page", "oldest_age", "articles"),
+        ("cleared", "page", "oldest_age", "articles"),
+        ("fired", "ticket", "queue_unserved", "other"),
+    }
 
 
 @pytest.mark.parametrize("id", _TEXTS)

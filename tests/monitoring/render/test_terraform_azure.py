@@ -74,7 +74,7 @@ def _minutes(duration: str) -> int:
 def test_what_only_tenure_judges_reaches_a_rule_by_its_log_lines() -> None:
     for severity in AlertSeverity:
         (criteria,) = _rules(Tables.APPLICATION_INSIGHTS)[f"findings_{severity}"]["criteria"]
-        named = set(re.findall(r'"(\w+)"', criteria["query"].split("alert in")[1]))
+        named = set(re.findall(r'"(\w+)"', criteria["query"].split("where alert in")[1]))
         assert named == {
             one.id
             for one in specs()
@@ -82,11 +82,13 @@ def test_what_only_tenure_judges_reaches_a_rule_by_its_log_lines() -> None:
         }
 
 
-def test_a_finding_that_fired_is_one_row_and_one_that_cleared_is_none() -> None:
-    (criteria,) = _rules(Tables.APPLICATION_INSIGHTS)["findings_page"]["criteria"]
-    assert run(parsed(criteria["query"]).tree, played().tables) == [
-        {"alert": "oldest_age", "subject": "articles", "value": 1}
-    ]  # fmt: skip
+@pytest.mark.parametrize(
+    ("severity", "alert", "subject"), [("page", "oldest_age", "articles"), ("ticket", "queue_unserved", "other")]
+)
+def test_a_finding_that_fired_is_a_row_and_one_that_cleared_is_none(severity: str, alert: str, subject: str) -> None:
+    (criteria,) = _rules(Tables.APPLICATION_INSIGHTS)[f"findings_{severity}"]["criteria"]
+    rows = run(parsed(criteria["query"]).tree, played().tables)
+    assert rows == [{"alert": alert, "subject": subject, "value": 1}]
 
 
 @pytest.mark.parametrize("tables", Tables)

@@ -48,6 +48,9 @@ _APP_INSIGHTS = (
     Alias(_INSIGHTS, "deletion", "message_deletion", _DELETION),
     Alias(_INSIGHTS, "deletion", "message_deleted", _DELETION, when={"result": ("deleted", "already_gone")}),
     Alias(_INSIGHTS, "duplicate", "duplicate_detected", (_CONTAINER, _RECEIVED_TIMES)),
+    # No query elsewhere knows these; our own alert rules do.
+    Alias(_INSIGHTS, "finding_fired", "finding_fired"),
+    Alias(_INSIGHTS, "finding_cleared", "finding_cleared"),
 )
 
 # -- CloudWatch Logs Insights, and `grep … | jq`: flat JSON -------------------------------------------

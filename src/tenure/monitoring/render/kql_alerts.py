@@ -5,7 +5,7 @@ the alert needs a number of them. The rule's window bounds what is read. A count
 of them is the growth; a gauge is the latest of each minute.
 
 What only a server reads from the store (how many wait, how old they are) is no metric of OpenTelemetry. Tenure judges
-those alerts itself, and the rule `findings` fires on its log lines.
+those alerts itself, and the rules `findings` fire on its events or its log lines.
 """
 
 from collections.abc import Mapping
@@ -140,10 +140,12 @@ LABELS: Mapping[str, tuple[str, ...]] = {
     "clock_skew": ("instance",),
 }
 
-#: Alerts of Tenure's own evaluator, by what its log lines say of them.
+#: Alerts of Tenure's own evaluator, by its events or by its log lines: one of the two is sent, or both.
 FINDINGS = """\
-$traces
-| where tostring($properties.change) in ("fired", "rose") and tostring($properties.severity) == "$$severity"
+union
+    ($traces | where tostring($properties.change) in ("fired", "rose")),
+    ($events | where $name == "finding_fired")
+| where tostring($properties.severity) == "$$severity"
 | extend alert = tostring($properties.alert)
 | where alert in ($$alerts)
 | summarize value = count() by alert, subject = tostring($properties.subject)

@@ -268,13 +268,18 @@ $traces
 FINDINGS = SavedQuery(
     "findings",
     "What Tenure found wrong",
-    "Alerts and detectors that Tenure judges itself, as their log lines tell them. Works without --log-events.",
+    "Alerts and detectors that Tenure judges itself, by its events or by its log lines, whichever are sent. Where both"
+    " are, a finding is there twice.",
     """\
-$traces
-| where tostring($properties.change) in ("fired", "rose", "cleared")
+union
+    ($traces | extend change = tostring($properties.change)),
+    ($events
+    | where $name in ("finding_fired", "finding_cleared")
+    | extend change = iff($name == "finding_fired", "fired", "cleared"))
+| where change in ("fired", "rose", "cleared")
 | project
     $time,
-    change = tostring($properties.change),
+    change,
     severity = tostring($properties.severity),
     alert = tostring($properties.alert),
     subject = tostring($properties.subject),

@@ -110,7 +110,7 @@ def _finding_rules(specs: Sequence[AlertSpec], tables: Tables) -> Iterator[Block
         yield _query_rule(
             f"findings_{severity}",
             f"Tenure judged that something is wrong ({severity})",
-            "Alerts that only Tenure's own evaluator can judge, from its log lines. Each has the runbook of its name.",
+            "Alerts that only Tenure can judge, by its events or its log lines. Each has the runbook of its name.",
             severity,
             query=query,
             labels=("alert", "subject"),

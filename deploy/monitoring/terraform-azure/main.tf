@@ -1430,7 +1430,7 @@ resource "azurerm_monitor_scheduled_query_rules_alert_v2" "clock_skew_ticket" {
 resource "azurerm_monitor_scheduled_query_rules_alert_v2" "findings_page" {
   name                    = "${var.name_prefix}findings-page"
   display_name            = "Tenure: Tenure judged that something is wrong (page)"
-  description             = "Alerts that only Tenure's own evaluator can judge, by its events or its log lines. Each has the runbook of its name."
+  description             = "Alerts that only Tenure can judge, by its events or its log lines. Each has the runbook of its name."
   resource_group_name     = var.resource_group_name
   location                = var.location
   scopes                  = [var.scope]
@@ -1484,7 +1484,7 @@ resource "azurerm_monitor_scheduled_query_rules_alert_v2" "findings_page" {
 resource "azurerm_monitor_scheduled_query_rules_alert_v2" "findings_ticket" {
   name                    = "${var.name_prefix}findings-ticket"
   display_name            = "Tenure: Tenure judged that something is wrong (ticket)"
-  description             = "Alerts that only Tenure's own evaluator can judge, by its events or its log lines. Each has the runbook of its name."
+  description             = "Alerts that only Tenure can judge, by its events or its log lines. Each has the runbook of its name."
   resource_group_name     = var.resource_group_name
   location                = var.location
   scopes                  = [var.scope]
@@ -1538,7 +1538,7 @@ resource "azurerm_monitor_scheduled_query_rules_alert_v2" "findings_ticket" {
 resource "azurerm_monitor_scheduled_query_rules_alert_v2" "findings_show" {
   name                    = "${var.name_prefix}findings-show"
   display_name            = "Tenure: Tenure judged that something is wrong (show)"
-  description             = "Alerts that only Tenure's own evaluator can judge, by its events or its log lines. Each has the runbook of its name."
+  description             = "Alerts that only Tenure can judge, by its events or its log lines. Each has the runbook of its name."
   resource_group_name     = var.resource_group_name
   location                = var.location
   scopes                  = [var.scope]

@@ -20,5 +20,3 @@ class SavedQuery(msgspec.Struct, frozen=True):
     #: What it answers, and what it needs. Becomes the comment above it.
     about: str
     text: str
-    #: Of its text: what the events need that it reads, if they do not come by themselves.
-    needs_detail: bool = False

@@ -64,7 +64,6 @@ $events
     by container
 | order by container asc
 """,
-    needs_detail=True,
 )
 
 TIMEOUT_RISK = SavedQuery(
@@ -121,7 +120,6 @@ $events
 | extend total_time_ms = (deleted - received) / 1ms
 | order by received asc
 """,
-    needs_detail=True,
 )
 
 DUPLICATES = SavedQuery(

@@ -36,7 +36,6 @@ filter event_type = "heartbeat_stats"
     by task
 | sort jobs desc
 """,
-    needs_detail=True,
 )
 
 DUPLICATE_PROCESSING = SavedQuery(
@@ -64,7 +63,6 @@ filter event_type in ["heartbeat_started", "heartbeat_stats"]
 | sort newest asc
 | limit 100
 """,
-    needs_detail=True,
 )
 
 LEASE_RENEWALS = SavedQuery(
@@ -76,7 +74,6 @@ filter event_type = "heartbeat_extended"
 | fields coalesce(sample_weight, 1) as weight
 | stats sum(weight) as renewals by bin(1h), task
 """,
-    needs_detail=True,
 )
 
 FILE_SIZES = SavedQuery(

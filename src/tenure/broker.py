@@ -6,11 +6,12 @@ raise `BrokerUnavailable` when the broker is away, and nothing else for an outag
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Literal, Protocol
+from typing import Literal, Protocol, runtime_checkable
 
 import msgspec
 
 from tenure.announcement import READ_LIMIT, Announcement
+from tenure.examination import Examination
 from tenure.finding import Finding
 from tenure.lease import Lease, LeaseRequest
 from tenure.limit import NO_LIMITS, Limit
@@ -21,8 +22,8 @@ from tenure.verdict import Reason
 
 __all__ = [
     "EVERY_STATE", "LEASE_BYTE_LIMIT", "MOST_LEASES", "RETIRE_BATCH", "WAITING_KNOWN_SECONDS", "Broker",
-    "BrokerTraits", "Browsed", "Depth", "Erased", "Leases", "Page", "Promoted", "Query", "Refused", "Sent",
-    "SweepRequest", "Swept",
+    "BrokerTraits", "Browsed", "Depth", "Erased", "Examinable", "Leases", "Page", "Promoted", "Query", "Refused",
+    "Sent", "SweepRequest", "Swept",
 ]  # fmt: skip
 
 #: This many messages of a retired owner are returned in one step: each step holds up everybody else.
@@ -187,6 +188,18 @@ class Depth(msgspec.Struct, frozen=True, kw_only=True):
     #: Seconds since the oldest ready message was sent.
     oldest_age_seconds: float | None
     estimated: bool = False
+
+
+@runtime_checkable
+class Examinable(Protocol):
+    """What a broker may have besides: it says how its service is set up. For `tenure doctor`."""
+
+    async def examine(self, queues: Sequence[str]) -> list[Examination]:
+        """Examine the service and these queues, also what `Broker.check` finds. Costs a few requests for each queue.
+
+        Creates nothing, lends nothing and counts no delivery. What the service does not tell is said to be unknown.
+        """
+        ...
 
 
 class Broker(Protocol):

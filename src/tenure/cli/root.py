@@ -39,6 +39,7 @@ _SECTIONS = {
             "Show what is wrong now; acknowledge or silence it.",
         ),
         "health": ("tenure.cli.commands.health:health", "Check for a probe: the store answers, workers are alive."),
+        "doctor": ("tenure.cli.commands.doctor.command:doctor", "Check the whole set-up, and say what to change."),
         "schedules": ("tenure.cli.commands.schedules:schedules", "Show the schedules; run, pause or resume one."),
         "timing": ("tenure.cli.commands.timing:timing", "Show how long tasks take, and how their leases fit."),
         "scaling": ("tenure.cli.commands.scaling:scaling", "Show how many workers each queue needs, and why."),
@@ -92,8 +93,8 @@ Exit codes:
   1    the broker is in trouble (away, locked, unwritable, damaged, too new);
        submit --wait: there is no result; cancel: it was too late for some;
        demo: a promise was broken; audit: it found something;
-       health: unhealthy
-  2    bad input or configuration; nothing was changed
+       health: unhealthy; doctor: it found something
+  2    bad input or configuration; nothing was changed; doctor: it could not look
   70   a bug in Tenure itself; TENURE_DEBUG=1 shows the traceback
   130  interrupted
 

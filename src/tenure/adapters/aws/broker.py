@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from tenure.adapters.aws import (
     announcements,
     counting,
+    examination,
     held_leases,
     holding,
     lending,
@@ -33,6 +34,7 @@ from tenure.broker import (
     BrokerTraits,
     Depth,
     Erased,
+    Examinable,
     Promoted,
     Refused,
     Sent,
@@ -41,12 +43,13 @@ from tenure.broker import (
 )
 from tenure.client.limit_share import LimitShare
 from tenure.client.waiting_estimate import WaitingEstimate
+from tenure.examination import Examination
 from tenure.finding import Finding
 from tenure.lease import Lease, LeaseRequest
 from tenure.limit import NO_LIMITS, Limit
 from tenure.message import MessageState, Outgoing
 from tenure.query import Leases, Page, Query
-from tenure.rules.skew import find_skew
+from tenure.rules.skew import examine_clock, find_skew
 from tenure.settlement import Ack, DeadLetter, GiveBack, Nack, Settlement
 from tenure.table import ScanTable
 from tenure.verdict import Reason
@@ -81,6 +84,14 @@ class SqsBroker:
         findings = [one for spot in spots for one in (await self._store.spots.known(spot)).findings]
         options, own, store = self._store.options, self._store.clock.wall(), self._store.table.wall()
         return [*findings, *find_skew(options.state_place, own=own, store=store)]
+
+    async def examine(self, queues: Sequence[str]) -> list[Examination]:
+        store = self._store
+        found = await examination.examine(store.link, store.spots, queues)
+        if isinstance(store.table, Examinable):  # the state is elsewhere
+            found += await store.table.examine(queues)
+        clocks = examine_clock(store.options.state_place, own=store.clock.wall(), store=store.table.wall())
+        return [*found, clocks]
 
     async def send(self, batch: Sequence[Outgoing]) -> list[Sent]:
         if not batch:

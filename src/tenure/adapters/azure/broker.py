@@ -11,6 +11,7 @@ from functools import partial
 from tenure.adapters.azure import (
     announcements,
     browsing,
+    examination,
     forgetting,
     held_leases,
     holding,
@@ -42,12 +43,13 @@ from tenure.broker import (
 )
 from tenure.client.limit_share import LimitShare
 from tenure.client.waiting_estimate import WaitingEstimate
+from tenure.examination import Examination
 from tenure.finding import Finding
 from tenure.lease import Lease, LeaseRequest
 from tenure.limit import NO_LIMITS, Limit
 from tenure.message import MessageState, Outgoing
 from tenure.query import Leases, Page, Query
-from tenure.rules.skew import find_skew
+from tenure.rules.skew import examine_clock, find_skew
 from tenure.settlement import Ack, DeadLetter, GiveBack, Nack, Settlement
 from tenure.verdict import Reason
 
@@ -84,6 +86,12 @@ class AzureBroker:
         """Nothing can be set up wrongly there; our clock can."""
         store = self._store
         return find_skew(store.options.place, own=store.clock.wall(), store=store.wall())
+
+    async def examine(self, queues: Sequence[str]) -> list[Examination]:
+        """How the account and its queues are set up, and the time there."""
+        store = self._store
+        clocks = examine_clock(store.options.place, own=store.clock.wall(), store=store.wall())
+        return [*await examination.examine(store, queues), clocks]
 
     async def send(self, batch: Sequence[Outgoing]) -> list[Sent]:
         """Store messages, each once."""

@@ -7,6 +7,7 @@ So a file under its final name is complete, even if a process dies. A file that 
 import asyncio
 import contextlib
 import os
+import shutil
 from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
 from pathlib import Path
@@ -15,6 +16,8 @@ from typing import TypeVar
 from tenure.blobs import StoredBlob
 from tenure.clock import Clock
 from tenure.errors import BrokerError, BrokerUnavailable, StoreMissing, StoreUnwritable
+from tenure.examination import Area, Examination
+from tenure.rules.disk_room import find_low_room, room
 
 T = TypeVar("T")
 
@@ -60,6 +63,13 @@ class FolderBlobStore:
 
     async def close(self) -> None:
         """Close the store. No file stays open between calls."""
+
+    async def examine(self, queues: Sequence[str]) -> list[Examination]:  # noqa: ARG002 - of the port
+        """Examine the disk that the folder is on."""
+        disk = await self._in_thread("examining the disk", lambda: shutil.disk_usage(self._root))
+        findings = tuple(find_low_room(self.place, free=disk.free, total=disk.total))
+        seen = room(disk.free, disk.total)
+        return [Examination(id="bodies_space", area=Area.STORE, title="room for bodies", seen=seen, findings=findings)]
 
     async def leave(self, batch: Sequence[tuple[str, bytes]]) -> None:
         """Store the bodies."""

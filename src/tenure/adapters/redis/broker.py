@@ -4,7 +4,17 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
-from tenure.adapters.redis import announcing, browsing, depths, erasing, lease_list, operating, sending, settling
+from tenure.adapters.redis import (
+    announcing,
+    browsing,
+    depths,
+    erasing,
+    examination,
+    lease_list,
+    operating,
+    sending,
+    settling,
+)
 from tenure.adapters.redis.forgetting import forget
 from tenure.adapters.redis.lending import RedisLeases
 from tenure.adapters.redis.outbox import HandOffOutbox
@@ -25,13 +35,14 @@ from tenure.broker import (
     SweepRequest,
     Swept,
 )
+from tenure.examination import Examination
 from tenure.finding import Finding
 from tenure.lease import Lease, LeaseRequest, LeaseState
 from tenure.limit import NO_LIMITS, Limit
 from tenure.message import MAX_PRIORITY, MessageState, Outgoing
 from tenure.query import Leases, Page, Query
 from tenure.rules.rotation import FAIRNESS
-from tenure.rules.skew import find_skew
+from tenure.rules.skew import examine_clock, find_skew
 from tenure.settlement import Ack, DeadLetter, GiveBack, Nack, Outcome, Settlement
 from tenure.verdict import Reason
 
@@ -92,6 +103,13 @@ class RedisBroker:
         """Findings about the server, which has all queues, and about our clock."""
         store = self._store
         return [*store.findings, *find_skew(store.options.place, own=store.clock.wall(), store=store.wall.now())]
+
+    async def examine(self, queues: Sequence[str]) -> list[Examination]:  # noqa: ARG002 - of the port
+        """How the server is set up, and the time there."""
+        store = self._store
+        await store.commands_and_time(store.names.common, [])
+        clocks = examine_clock(store.options.place, own=store.clock.wall(), store=store.wall.now())
+        return [*await examination.examine(store.command, store.options), clocks]
 
     async def send(self, batch: Sequence[Outgoing]) -> list[Sent]:
         """Store messages, once each."""

@@ -15,12 +15,14 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from tenure.adapters.redis.examination import examine
 from tenure.adapters.redis.faults import NotReplicated
 from tenure.adapters.redis.options import RedisOptions
 from tenure.adapters.redis.script import PAGE, TABLE
 from tenure.adapters.redis.store import RedisStore
 from tenure.adapters.redis.topology import ScriptCall
 from tenure.clock import Clock
+from tenure.examination import Examination
 from tenure.table import KEEP, Row, RowKey, Scanned, Write
 
 #: Parts of one row or a few, which are never read in order; these may be forgotten as a whole.
@@ -53,6 +55,10 @@ class RedisTable:
 
     async def close(self) -> None:
         await self._store.close()
+
+    async def examine(self, queues: Sequence[str]) -> list[Examination]:  # noqa: ARG002 - of the port
+        """How the server is set up."""
+        return await examine(self._store.command, self._store.options)
 
     def now(self) -> float:
         return self._clock.monotonic() + self._offset

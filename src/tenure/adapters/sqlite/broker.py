@@ -15,6 +15,7 @@ from tenure.adapters.sqlite import (
     cancelling,
     checkpoint,
     erasing,
+    examination,
     held_leases,
     holding,
     lending,
@@ -48,6 +49,7 @@ from tenure.broker import (
     SweepRequest,
     Swept,
 )
+from tenure.examination import Examination
 from tenure.finding import Finding
 from tenure.lease import Lease, LeaseRequest, LeaseState
 from tenure.limit import NO_LIMITS, Limit
@@ -125,6 +127,10 @@ class SqliteBroker:
                 _TOLD.add(one)
                 logger.debug("%s: %s; %s [%s]", one.subject, one.evidence, one.remedy, one.id)
         return findings
+
+    async def examine(self, queues: Sequence[str]) -> list[Examination]:  # noqa: ARG002 - of the port
+        """The file, the library that reads it, and the disk that it is on."""
+        return await examination.examine(self._store.options)
 
     async def send(self, batch: Sequence[Outgoing]) -> list[Sent]:
         """Store messages, once each."""

@@ -115,3 +115,4 @@ class SyncOperate:
     acts = _blocking(Operate.acts)
     settings = _blocking(Operate.settings)
     health = _blocking(Operate.health)
+    doctor = _blocking(Operate.doctor)

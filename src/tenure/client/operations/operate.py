@@ -14,6 +14,7 @@ from tenure.client.operations.acts import ActOperations
 from tenure.client.operations.children import ChildOperations
 from tenure.client.operations.client_weights import ClientWeightOperations
 from tenure.client.operations.dead import DeadOperations
+from tenure.client.operations.doctor.operations import DoctorOperations
 from tenure.client.operations.events import EventOperations
 from tenure.client.operations.figures import FigureOperations
 from tenure.client.operations.findings import FindingOperations
@@ -57,6 +58,7 @@ class Operate(
     ActOperations,
     SettingOperations,
     HealthOperations,
+    DoctorOperations,
 ):
     """Operations on the app's store: look at everything, and act on messages, queues and schedules."""
 

@@ -94,7 +94,8 @@ Exit codes:
        submit --wait: there is no result; cancel: it was too late for some;
        demo: a promise was broken; audit: it found something;
        health: unhealthy; doctor: it found something
-  2    bad input or configuration; nothing was changed; doctor: it could not look
+  2    bad input or configuration; nothing was changed;
+       doctor: it could not look
   70   a bug in Tenure itself; TENURE_DEBUG=1 shows the traceback
   130  interrupted
 

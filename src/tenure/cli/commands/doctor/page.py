@@ -98,7 +98,7 @@ def _summary(found: Diagnosis) -> "Text":
     unknown = sum(one.outcome is Outcome.UNKNOWN for one in found.checks)
     failed = looked - sum(one.outcome is not Outcome.FAILED for one in found.checks)
     parts = [
-        (f"{number} {severity.value}", _STYLES[severity])
+        (_counted(number, severity), _STYLES[severity])
         for severity in (Severity.CRITICAL, Severity.WARNING, Severity.INFO)
         if (number := sum(one.severity is severity for one in found.findings))
     ]
@@ -113,3 +113,7 @@ def _summary(found: Diagnosis) -> "Text":
     for text, style in parts:
         line.append(", ").append(text, style=style)
     return line.append(".")
+
+
+def _counted(number: int, severity: Severity) -> str:
+    return plural(number, severity.value, "") if severity is Severity.WARNING else f"{number} {severity.value}"

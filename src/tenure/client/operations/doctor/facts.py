@@ -13,6 +13,9 @@ from tenure.rules.queue_pattern import matches
 from tenure.rules.reserved_queue import is_reserved
 from tenure.worker_report import REPORT_KIND, WorkerReport, decoded
 
+#: A worker beats every second, in the cloud every five. After so long it is frozen, or cut off from the store.
+SILENT_SECONDS = 15.0
+
 
 class Facts(msgspec.Struct, frozen=True):
     """The store as one look at it found it."""
@@ -32,9 +35,9 @@ class Facts(msgspec.Struct, frozen=True):
         return self.reports.get(name_of(worker.owner.id))
 
     def serving(self, queue: str) -> int:
-        """How many workers and consumers serve a queue."""
-        served = (*(one.owner.queues for one in self.workers), *(one.queues for one in self.consumers))
-        return sum(matches(queue, one) for one in served)
+        """How many workers and consumers serve a queue. One that is silent does not count."""
+        heard = (one.owner.queues for one in self.workers if one.silent_seconds <= SILENT_SECONDS)
+        return sum(matches(queue, one) for one in (*heard, *(one.queues for one in self.consumers)))
 
 
 async def read_facts(access: Access) -> Facts:

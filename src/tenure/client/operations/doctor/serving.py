@@ -2,13 +2,10 @@
 
 from collections.abc import Sequence
 
-from tenure.client.operations.doctor.facts import Facts
+from tenure.client.operations.doctor.facts import SILENT_SECONDS, Facts
 from tenure.examination import Area, Examination
 from tenure.finding import Finding, Severity
 from tenure.text.plural import plural
-
-#: A worker beats every second, in the cloud every five. After so long it is frozen, or cut off from the store.
-SILENT_SECONDS = 60.0
 
 
 async def examine(facts: Facts) -> Sequence[Examination]:
@@ -43,6 +40,7 @@ def _unserved(queue: str, waiting: int) -> Finding:
 
 def _silence(facts: Facts) -> Examination:
     silent = [one for one in facts.workers if one.silent_seconds > SILENT_SECONDS]
+    heard, workers = len(facts.workers) - len(silent), plural(len(facts.workers), "worker")
     findings = tuple(
         Finding(
             "worker_silent",
@@ -55,5 +53,5 @@ def _silence(facts: Facts) -> Examination:
     )
     return Examination(
         id="workers_heard", area=Area.WORKERS, title="workers heard", findings=findings,
-        seen=f"{len(facts.workers) - len(silent)} of {plural(len(facts.workers), 'worker')} in the last minute",
+        seen=f"{heard} of {workers} within {SILENT_SECONDS:.0f} s",
     )  # fmt: skip

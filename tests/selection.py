@@ -220,7 +220,8 @@ PARTS: tuple[Part, ...] = (
 NOT_QUICK: tuple[Rule, ...] = (
     Rule((
         "adapters/aws/*", "adapters/azure/*", "adapters/redis/*", "adapters/test_rolling_migration.py",
-        "adapters/test_wrong_clocks.py", "cli/test_broker_wait.py", "cli/test_doctor.py", "cli/test_redis_place.py", "cli/test_sqs_place.py",
+        "adapters/test_wrong_clocks.py", "cli/test_broker_wait.py", "cli/test_doctor.py", "cli/test_redis_place.py",
+        "cli/test_sqs_place.py",
         "client/operations/doctor/test_cloud_mistakes.py", "client/operations/doctor/test_redis_mistakes.py",
         "conformance/test_*azure*", "conformance/test_*dynamo*",
         "conformance/test_*redis*", "conformance/test_*sqs*", "docs/*", "examples/*", "live/*",

@@ -348,6 +348,7 @@ def test_what_commands_print_is_what_the_page_says(tenure: Run, folder: Path, mo
         look(" ".join(words[: 1 + is_two]), *words[1 + is_two :])
     look("audit", "loop.py", code=1)
     look("health", APP, code=1)
+    look("doctor", APP, code=1)
     look("settings", APP)
     _look_at_webhooks(look)
     _look_at_findings(look)

@@ -34,8 +34,8 @@ With an app that has a namespace, commands see that namespace only; with a place
 | exit code | means |
 |---|---|
 | 0 | done |
-| 1 | the broker is in trouble, what was waited or asked for did not come about, or `audit` or `health` found trouble |
-| 2 | bad input or configuration; nothing was changed |
+| 1 | the broker is in trouble, what was waited for did not come about, or `audit`, `health` or `doctor` found trouble |
+| 2 | bad input or configuration; nothing was changed. `doctor`: it could not look |
 | 70 | a bug in Tenure itself; `TENURE_DEBUG=1` shows the traceback |
 | 130 | interrupted |
 

@@ -82,12 +82,17 @@ def _eviction(facts: Facts, place: str) -> Examination:
         return Examination(
             id="eviction", area=Area.STORE, title="eviction", unknown="the server does not tell its maxmemory-policy"
         )
-    findings: tuple[Finding, ...] = ()
-    if policy != "noeviction":
-        evidence = f"when its memory is full it may drop keys, and messages with them (by {policy})"
-        remedy = "Set maxmemory-policy to noeviction"
-        findings = (Finding("eviction_policy", Severity.CRITICAL, place, evidence, remedy),)
+    findings = tuple(find_eviction(place, policy))
     return Examination(id="eviction", area=Area.STORE, title="eviction", seen=policy, findings=findings)
+
+
+def find_eviction(place: str, policy: str) -> list[Finding]:
+    """The finding about a server that may drop keys; none if it never does. Also told when a store is opened."""
+    if policy == "noeviction":
+        return []
+    evidence = f"when its memory is full it may drop keys, and messages with them (by {policy})"
+    remedy = "Set maxmemory-policy to noeviction"
+    return [Finding("eviction_policy", Severity.CRITICAL, place, evidence, remedy)]
 
 
 def _persistence(facts: Facts, told: Mapping[str, str | None], place: str) -> Examination:

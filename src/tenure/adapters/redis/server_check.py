@@ -9,10 +9,11 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import Any
 
 from tenure.adapters.redis import faults
+from tenure.adapters.redis.examination import find_eviction
 from tenure.adapters.redis.naming import RedisNames
 from tenure.adapters.redis.options import RedisOptions
 from tenure.errors import BrokerError, ConfigurationError
-from tenure.finding import Finding, Severity
+from tenure.finding import Finding
 
 logger = logging.getLogger("tenure.redis")
 
@@ -49,7 +50,5 @@ async def _findings(command: Callable[..., Awaitable[Any]], options: RedisOption
         _, policy = await command("CONFIG", "GET", "maxmemory-policy")
     except (ConfigurationError, BrokerError, ValueError):
         return  # not every user may ask, and hosted servers do not answer
-    if policy != b"noeviction":
-        evidence = f"when its memory is full it may drop keys, and messages with them (by {policy.decode()})"
-        remedy = "Set maxmemory-policy to noeviction"
-        yield Finding("eviction_policy", Severity.CRITICAL, options.place, evidence, remedy)
+    for one in find_eviction(options.place, policy.decode()):
+        yield one

@@ -108,7 +108,7 @@ def _methods() -> Iterator[str]:
 
 def _title(subject: type[Any]) -> str:
     name = subject.__name__.removesuffix("Operations")
-    whole = {"Dead": "Dead letters"} | {one: one for one in ("Overview", "Health", "Timing", "Scaling")}
+    whole = {"Dead": "Dead letters"} | {one: one for one in ("Overview", "Health", "Doctor", "Timing", "Scaling")}
     return whole.get(name, f"{name}s")
 
 

@@ -7,12 +7,15 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
+from typing import TypeVar
 
 import httpx
 
 from tenure.clock import SYSTEM_CLOCK
+
+T = TypeVar("T")
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 
@@ -92,4 +95,13 @@ def poll(client: httpx.Client, path: str, state: str) -> dict[str, object]:
         time.sleep(0.02)
     assert answer["state"] == state, answer
     found: dict[str, object] = answer
+    return found
+
+
+def waited_for(look: Callable[[], T]) -> T:
+    """What `look` finds, once that is something."""
+    until = SYSTEM_CLOCK.monotonic() + PATIENCE_SECONDS
+    while not (found := look()) and SYSTEM_CLOCK.monotonic() < until:
+        time.sleep(0.05)
+    assert found
     return found

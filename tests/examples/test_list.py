@@ -40,3 +40,7 @@ def test_the_worker_in_shell_has_thirty_lines_and_the_page_shows_it() -> None:
 def test_the_page_lists_every_example_in_a_folder() -> None:
     listed = re.findall(r"\]\((http/[\w.]+)\)", (EXAMPLES / "README.md").read_text())
     assert sorted({*listed}) == sorted(f"http/{path.name}" for path in (EXAMPLES / "http").iterdir())
+
+
+def test_the_page_lists_the_project() -> None:
+    assert "](django_project/README.md)" in (EXAMPLES / "README.md").read_text()

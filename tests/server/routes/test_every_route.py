@@ -128,6 +128,7 @@ async def _look(calls: Calls, ids: dict[str, str]) -> None:
     }
     settings = await calls.get("/settings")
     assert "lease_seconds" in {row["name"] for row in settings["settings"]}
+    assert {"sweep", "settings"} <= {row["id"] for row in (await calls.get("/doctor"))["checks"]}
     assert (await calls.get("/openapi.json"))["openapi"] == "3.1.0"
     assert "<h1>HTTP API</h1>" in (await calls.get("/docs"))["text"]
 

@@ -162,6 +162,7 @@ ENTRIES: Sequence[Entry] = (
     ),
     _entry("GET", "/acts", 200),
     _entry("GET", "/acts", 200, 200, query=_MINE),
+    _entry("GET", "/doctor", 200),
     _entry("GET", "/settings", 200),
     _entry("GET", "/tokens", 403),
     _entry("POST", "/tokens", 403, body={"name": "x", "scopes": ["admin"], "queues": ["*"]}),

@@ -31,8 +31,8 @@ _PATHS = sorted(
         if entry.method == "GET" and entry.own == 200 and entry.route not in _LEFT_OUT
     }
 )
-#: Moments, ids of processes and places in the journal differ from one store to the next.
-_CHANGING = re.compile(r"(^|_)(at|now|pid|seq|last|after|since|until|nonce|raw|started|owner|id)$")
+#: Moments, ids of processes, places in the journal and the store's own name differ from one store to the next.
+_CHANGING = re.compile(r"(^|_)(at|now|pid|seq|last|after|since|until|nonce|raw|started|owner|id)$|^store$")
 
 
 async def _told(clock: VirtualClock, *, crowded: bool) -> dict[str, tuple[int, Any]]:

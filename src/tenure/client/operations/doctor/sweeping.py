@@ -20,7 +20,7 @@ async def examine(facts: Facts) -> Sequence[Examination]:
         return [Examination(id=_ID, area=Area.WORKERS, title=_TITLE, unknown="this user may not write to the store")]
     findings: list[Finding] = []
     if not swept:
-        held = bool((await access.broker.leases(limit=1)).leases)
+        held = bool((await access.broker.leases(await access.reachable(None), limit=1)).leases)
         evidence = f"no sweep has run for {late_after(interval):g} s: messages of a dead worker do not come back"
         remedy = "Start a worker or tenure serve: either sweeps"
         severity = Severity.CRITICAL if held else Severity.WARNING

@@ -64,6 +64,9 @@ export interface ActList {
 /** Who has to look, and when. */
 export type AlertSeverity = "page" | "show" | "ticket";
 
+/** What an examination is about. Pages show the areas in this order. */
+export type Area = "access" | "queues" | "settings" | "store" | "timing" | "webhooks" | "workers";
+
 /** Whether deliveries go out. */
 export type BreakerState = "closed" | "half_open" | "open";
 
@@ -139,6 +142,18 @@ export interface Change {
   before: unknown;
   /** None where it was removed. */
   after: unknown;
+}
+
+/** One thing that was looked at. */
+export interface Check {
+  id: string;
+  area: Area;
+  title: string;
+  outcome: Outcome;
+  /** What was seen; of an unknown or failed check the reason. */
+  seen: string;
+  /** Ids of its findings. */
+  findings: string[];
 }
 
 /** The messages that a handler has handed on. */
@@ -403,6 +418,19 @@ export interface DeliveryPage {
   after: string | null;
   /** Endings that wait to become deliveries, by endpoint; those of which there are very many are not all counted. */
   waiting: Record<string, number>;
+}
+
+/** What the doctor found. */
+export interface Diagnosis {
+  /** Whether there is no finding of warning or critical, and no check failed. */
+  healthy: boolean;
+  /** The store, without secrets. */
+  store: string;
+  /** Unix seconds by the store's clock; of a store that is away, by this machine's. */
+  at: number;
+  checks: Check[];
+  /** The worst first. */
+  findings: Finding[];
 }
 
 /** Why an endpoint is disabled. */
@@ -1364,6 +1392,9 @@ export interface NewWeight {
   /** False: also a client that is not known yet. */
   must_exist?: boolean;
 }
+
+/** What came of one check. */
+export type Outcome = "critical" | "failed" | "info" | "unknown" | "warning" | "well";
 
 /** What the sender decided for this one message instead of the task's policy. None: the task decides. */
 export interface Overrides {

@@ -11,8 +11,10 @@ from tenure.clock import SYSTEM_CLOCK, Clock
 from tenure.config import Settings
 from tenure.finding import Finding
 
-#: So that a test need not wait for a sweep.
-SETTINGS = Settings(sweep_interval_seconds=0.5)
+#: With a worker: a sweep is missing after ten seconds, for which no machine should stand still.
+SETTINGS = Settings()
+#: Without one, so that a test need not wait for that.
+UNSWEPT = Settings(sweep_interval_seconds=0.5)
 #: What is wrong with this machine's own SQLite, and no test can help.
 OF_THIS_MACHINE = {one.id for one in check_library(sqlite3.sqlite_version_info, "")}
 
@@ -50,7 +52,9 @@ def of_set_up(diagnosis: Diagnosis) -> list[Finding]:
 
 def only(diagnosis: Diagnosis) -> Finding:
     """The one finding, which says what was seen and what to do."""
-    (found,) = of_set_up(diagnosis)
+    every = of_set_up(diagnosis)
+    assert len(every) == 1, every
+    (found,) = every
     assert found.subject
     assert found.evidence
     assert found.remedy

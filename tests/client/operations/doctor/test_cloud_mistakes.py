@@ -18,7 +18,7 @@ from tenure.adapters.azure.options import Options
 from tenure.client.operations.doctor.diagnosis import Diagnosis
 from tenure.finding import Severity
 
-from .setups import SETTINGS, diagnosed, of_set_up, only
+from .setups import UNSWEPT, diagnosed, of_set_up, only
 
 pytestmark = pytest.mark.real_time
 
@@ -46,7 +46,7 @@ def _url(name: str, *options: str, endpoint: str | None = None) -> str:
 
 async def _without_worker(url: str) -> Diagnosis:
     """A worker would not start there."""
-    app = Tenure(url, settings=SETTINGS)
+    app = Tenure(url, settings=UNSWEPT)
 
     @app.task(queue="slow")
     async def nap() -> None: ...
@@ -82,7 +82,7 @@ async def test_a_policy_that_leads_nowhere(name: str, sqs: Any) -> None:
 
 async def test_a_queue_that_is_not_there_and_is_not_to_be_made(name: str) -> None:
     await diagnosed(_url(name))
-    app = Tenure(_url(name).replace("&create=yes", ""), settings=SETTINGS)
+    app = Tenure(_url(name).replace("&create=yes", ""), settings=UNSWEPT)
 
     @app.task(queue="swol")
     async def nap() -> None: ...
@@ -129,7 +129,7 @@ async def test_a_table_that_grows_for_ever(name: str) -> None:
 async def test_doctor_makes_no_queue_and_counts_no_delivery(name: str, sqs: Any) -> None:
     url = sqs.create_queue(QueueName=f"{name}-other")["QueueUrl"]
     sqs.send_message(QueueUrl=url, MessageBody="{}")
-    app = Tenure(_url(name), settings=SETTINGS)
+    app = Tenure(_url(name), settings=UNSWEPT)
 
     @app.task(queue="other")
     async def one() -> None: ...
@@ -148,7 +148,7 @@ async def test_doctor_makes_no_queue_and_counts_no_delivery(name: str, sqs: Any)
 async def test_an_azure_queue_that_is_not_there_and_is_not_to_be_made(name: str) -> None:
     url = shared_azure().url(name)
     await diagnosed(url)
-    app = Tenure(url.replace("&create=yes", ""), settings=SETTINGS)
+    app = Tenure(url.replace("&create=yes", ""), settings=UNSWEPT)
 
     @app.task(queue="swol")
     async def nap() -> None: ...

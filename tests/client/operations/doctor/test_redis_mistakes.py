@@ -11,7 +11,7 @@ from tenure.adapters.redis.options import RedisOptions
 from tenure.client.operations.doctor.diagnosis import Outcome
 from tenure.finding import Severity
 
-from .setups import SETTINGS, diagnosed, only
+from .setups import UNSWEPT, diagnosed, only
 
 pytestmark = pytest.mark.real_time
 
@@ -54,7 +54,7 @@ async def test_replication_that_was_asked_for_and_is_not_there(tmp_path: Path) -
     """Nothing can be sent there, and the doctor's own note is not confirmed either."""
     with start_redis("valkey9", tmp_path, appendonly=True) as server:
         url = f"{server.url}?durability=replicated&timeout_seconds=0.5"
-        async with Tenure(url, settings=SETTINGS) as app:
+        async with Tenure(url, settings=UNSWEPT) as app:
             found = await app.operate.doctor()
     assert "replica_missing" in {one.id for one in found.findings}
     assert ("writing", Outcome.FAILED) in {(one.id, one.outcome) for one in found.checks}

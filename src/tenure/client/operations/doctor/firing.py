@@ -25,7 +25,8 @@ async def examine(facts: Facts) -> Sequence[Examination]:
         evidence = "workers are alive, and none has judged alerts for five minutes"
         remedy = "Look at the logs of the workers for tenure.alerting; upgrade those that are older"
         findings.append(Finding("alerts_unjudged", Severity.WARNING, "alerts", evidence, remedy))
-    seen = "switched off" if is_off else f"{len(open_)} fire" if found.is_judged else "not judged yet"
+    settling = "; some are judged once the figures have settled" if found.settling_until is not None else ""
+    seen = "switched off" if is_off else f"{len(open_)} fire{settling}" if found.is_judged else "not judged yet"
     return [Examination(id="alerts", area=Area.WORKERS, title="alerts", seen=seen, findings=tuple(findings))]
 
 

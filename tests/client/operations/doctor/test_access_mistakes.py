@@ -14,6 +14,8 @@ from tenure.finding import Finding, Severity
 from tenure.server.principal import ALL_SCOPES, AccessScope
 from tenure.server.tokens import Tokens
 from tenure.testing.virtual import VirtualClock
+from tenure.webhooks.breaker import Health
+from tenure.webhooks.lane import lane_of
 
 from .setups import SETTINGS, app_at, of_set_up, only, working
 
@@ -80,6 +82,18 @@ async def test_a_disabled_endpoint(virtual_clock: VirtualClock) -> None:
     found = only(await _with_endpoint(virtual_clock, _URL, disable=True))
     assert (found.id, found.severity) == ("webhook_disabled", Severity.WARNING)
     assert "the shop is closed" in found.evidence
+
+
+async def test_an_endpoint_that_rests(virtual_clock: VirtualClock) -> None:
+    """As workers keep it after failures in a row."""
+    async with working(_hooked(virtual_clock)) as app:
+        await app.operate.add_endpoint("orders", _URL)
+        wall = app.state.wall()
+        kept = Health(failures=7, since=wall - 60, rests_until=wall + 600, rests=1, status=503, error="HTTP 503")
+        await app.operate.access.client.webhooks.health.change(lane_of("orders", None), lambda _: kept)
+        found = only(await app.operate.doctor())
+    assert (found.id, found.severity) == ("webhook_failing", Severity.WARNING)
+    assert found.evidence == "7 failures in a row, so it rests: HTTP 503"
 
 
 async def test_an_ending_that_nobody_was_told_of(virtual_clock: VirtualClock) -> None:

@@ -13,9 +13,14 @@ from tests.servers.azure import ACCOUNT, shared_azure
 from tests.servers.proxy_http import Call, HttpProxy
 
 from tenure import Tenure
+from tenure.adapters.aws import examination as aws_examination
+from tenure.adapters.aws.link import Link
+from tenure.adapters.aws.options import Options as AwsOptions
+from tenure.adapters.azure import examination as azure_examination
 from tenure.adapters.azure.examination import _signature
 from tenure.adapters.azure.options import Options
 from tenure.client.operations.doctor.diagnosis import Diagnosis
+from tenure.clock import SYSTEM_CLOCK
 from tenure.finding import Severity
 
 from .setups import UNSWEPT, diagnosed, of_set_up, only
@@ -184,3 +189,16 @@ def test_a_signature_that_ends_soon(end: str, severity: Severity | None) -> None
         table_endpoint=place("t"), blob_endpoint=place("b"),
     )  # fmt: skip
     assert [one.severity for one in _signature(options, 0.0).findings] == ([] if severity is None else [severity])
+
+
+@pytest.mark.parametrize("vendor", ["sqs", "azure"])
+def test_an_endpoint_beyond_this_machine_without_tls(vendor: str) -> None:
+    """The stand-ins are here; the name is another machine's, so nothing is asked."""
+    if vendor == "sqs":
+        aws_options = AwsOptions(region="eu-west-1", endpoint="http://sqs.example.com:4566")
+        (found,) = aws_examination._connection(Link(aws_options, SYSTEM_CLOCK)).findings
+    else:
+        ends = {f"{name}_endpoint": f"http://{name}.example.com" for name in ("queue", "table", "blob")}
+        (found,) = azure_examination._connection(Options(account=ACCOUNT, **ends)).findings
+    assert (found.id, found.severity) == ("tls_off", Severity.WARNING)
+    assert "example.com" in found.evidence

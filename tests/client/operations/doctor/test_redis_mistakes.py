@@ -4,16 +4,22 @@ from pathlib import Path
 
 import pytest
 from tests.servers import start_redis
+from tests.servers.server import until
 
 from tenure import Tenure
 from tenure.adapters.redis.examination import examine
 from tenure.adapters.redis.options import RedisOptions
-from tenure.client.operations.doctor.diagnosis import Outcome
+from tenure.client.operations.doctor.diagnosis import Diagnosis, Outcome
 from tenure.finding import Severity
 
-from .setups import UNSWEPT, diagnosed, only
+from .setups import UNSWEPT, diagnosed, of_set_up, only
 
 pytestmark = pytest.mark.real_time
+
+
+async def _without_worker(url: str) -> Diagnosis:
+    async with Tenure(url, settings=UNSWEPT) as app:
+        return await app.operate.doctor()
 
 
 async def test_a_server_that_may_drop_keys(tmp_path: Path) -> None:
@@ -48,6 +54,17 @@ async def test_a_server_that_is_nearly_full(tmp_path: Path) -> None:
         found = only(await diagnosed(server.url))
     assert found.id == "redis_memory"
     assert "maxmemory of 26 MiB" in found.evidence
+
+
+async def test_a_server_that_cannot_write_to_its_disk(tmp_path: Path) -> None:
+    """A folder is in the place of its snapshot, so the last one failed."""
+    with start_redis("valkey9", tmp_path, appendonly=True) as server:
+        (server.folder / "dump.rdb").mkdir()
+        server.ask("BGSAVE")
+        until(lambda: "rdb_last_bgsave_status:err" in str(server.ask("INFO", "persistence")), "the snapshot fails")
+        found = {one.id: one for one in of_set_up(await _without_worker(server.url))}
+    assert found["redis_disk"].severity is Severity.CRITICAL
+    assert "rdb_last_bgsave_status:err" in found["redis_disk"].evidence
 
 
 async def test_replication_that_was_asked_for_and_is_not_there(tmp_path: Path) -> None:

@@ -51,6 +51,16 @@ async def test_a_file_that_everybody_may_write(tmp_path: Path) -> None:
     assert (found.id, found.severity) == ("file_open_to_all", Severity.WARNING)
 
 
+def test_a_log_that_is_not_copied_any_more(tmp_path: Path) -> None:
+    """As large as a long transaction of another program makes it; sparse, so that the test writes nothing."""
+    path = tmp_path / "jobs.db"
+    with Path(f"{path}-wal").open("wb") as log:
+        log.truncate(200 << 20)
+    (found,) = examination._write_ahead_log(path).findings
+    assert (found.id, found.severity) == ("sqlite_wal_large", Severity.WARNING)
+    assert "200 MiB" in found.evidence
+
+
 def test_an_old_library_is_told_of() -> None:
     assert [one.id for one in check_library((3, 40, 1), "jobs.db")] == ["sqlite_wal_reset"]
     assert check_library((3, 51, 3), "jobs.db") == []

@@ -5,16 +5,19 @@ import asyncio
 import pytest
 
 from tenure import Tenure
+from tenure.client.finding_store import FindingStore
 from tenure.client.operations.doctor.diagnosis import Diagnosis
 from tenure.config import Settings
 from tenure.finding import Severity
 from tenure.key_value import name_of
 from tenure.lease import LeaseRequest
+from tenure.monitoring.alerting.finding import AlertState, Evaluator
+from tenure.monitoring.catalogue import AlertSeverity
 from tenure.owner import Owner
 from tenure.testing.virtual import VirtualClock
 from tenure.worker_report import REPORT_KIND, WorkerReport, encoded
 
-from .setups import SETTINGS, app_at, of_set_up, only, working
+from .setups import UNSWEPT, app_at, of_set_up, only, working
 
 
 async def test_a_queue_that_no_worker_serves(virtual_clock: VirtualClock) -> None:
@@ -34,7 +37,7 @@ async def test_a_queue_that_no_worker_serves(virtual_clock: VirtualClock) -> Non
 
 
 async def test_no_worker_and_no_sweep(virtual_clock: VirtualClock) -> None:
-    async with Tenure("memory://", settings=SETTINGS, clock=virtual_clock) as app:
+    async with Tenure("memory://", settings=UNSWEPT, clock=virtual_clock) as app:
         found = of_set_up(await app.operate.doctor())
     assert [(one.id, one.severity) for one in found] == [
         ("no_worker", Severity.WARNING), ("sweep_missing", Severity.WARNING),
@@ -103,3 +106,28 @@ async def test_a_lease_that_is_shorter_than_the_work(lease: float, id: str | Non
         await asyncio.sleep(60)
         found = {one.id for one in of_set_up(await app.operate.doctor())}
     assert found == ({id} if id else set())
+
+
+async def test_an_alert_that_fires_and_one_that_somebody_has_seen(virtual_clock: VirtualClock) -> None:
+    async with working(app_at("memory://", clock=virtual_clock)) as app:
+        store, wall = FindingStore(app.state), app.state.wall()
+        state = AlertState(
+            alert="duplicates", subject="slow", queue="slow", severity=AlertSeverity.PAGE, fired_at=wall,
+            evidence="7 of 100",
+        )  # fmt: skip
+        await store.put(state, None)
+        found = only(await app.operate.doctor())
+        await app.operate.ack_finding(state.name)
+        assert of_set_up(await app.operate.doctor()) == []
+    assert (found.id, found.severity, found.evidence) == ("alert_duplicates", Severity.CRITICAL, "7 of 100")
+    assert found.remedy.endswith("(tenure findings)")
+
+
+async def test_alerts_that_no_worker_judges(virtual_clock: VirtualClock) -> None:
+    """A worker is listed, as one that is older; the last judgement was ten minutes ago."""
+    async with Tenure("memory://", settings=UNSWEPT, clock=virtual_clock) as app:
+        wall = app.state.wall()
+        await FindingStore(app.state).note_evaluator(Evaluator(at=wall - 600, since=wall - 6000, by="old"))
+        await app.state.roster.join(Owner("old", "1", queues=("slow",)))
+        found = {one.id for one in of_set_up(await app.operate.doctor())}
+    assert "alerts_unjudged" in found

@@ -105,7 +105,7 @@ def check_library(version: tuple[int, ...], path: str) -> list[Finding]:
             path,
             f"this Python is linked with SQLite {number}; before 3.51.3 a checkpoint beside a commit of another "
             "process can damage the database, very rarely. Tenure lets one process at a time make checkpoints",
-            "use a Python that is linked with SQLite 3.51.3 or later (or 3.50.7, 3.44.6) where several processes share "
+            "Use a Python that is linked with SQLite 3.51.3 or later (or 3.50.7, 3.44.6) where several processes share "
             "the file, and back it up",
         )
     ]

@@ -198,7 +198,7 @@ def test_an_endpoint_beyond_this_machine_without_tls(vendor: str) -> None:
         aws_options = AwsOptions(region="eu-west-1", endpoint="http://sqs.example.com:4566")
         (found,) = aws_examination._connection(Link(aws_options, SYSTEM_CLOCK)).findings
     else:
-        ends = {f"{name}_endpoint": f"http://{name}.example.com" for name in ("queue", "table", "blob")}
+        ends: dict[str, Any] = {f"{name}_endpoint": f"http://{name}.example.com" for name in ("queue", "table", "blob")}
         (found,) = azure_examination._connection(Options(account=ACCOUNT, **ends)).findings
     assert (found.id, found.severity) == ("tls_off", Severity.WARNING)
     assert "example.com" in found.evidence

@@ -65,11 +65,15 @@ def _connection(options: RedisOptions) -> Examination:
     if not options.tls:
         findings += find_unencrypted(options.place, hosts, remedy="Let the server listen by TLS, and write rediss://")
     elif not options.verify:
-        evidence = "the server's certificate is not checked (verify=no): anybody on the way can pose as the server"
+        evidence = (
+            "the server's certificate is not checked (verify=no): another machine on the way can pose as the server"
+        )
         remedy = "Take verify=no out of the URL, and name the trusted certificates (ca_file=…)"
         findings.append(Finding("tls_unverified", Severity.WARNING, options.place, evidence, remedy))
     if options.password is None and options.cert_file is None and not all(map(is_local, hosts)):
-        evidence = "it lets this process in without a password: whoever reaches it may read and delete every message"
+        evidence = (
+            "it lets this process in without a password: any program that reaches it can read and delete every message"
+        )
         remedy = "Give the server a user and a password for Tenure (docs/how-to/run-on-redis.md)"
         findings.append(Finding("login_missing", Severity.WARNING, options.place, evidence, remedy))
     way = "by TLS" if options.tls else "without TLS, on this machine" if all(map(is_local, hosts)) else "without TLS"

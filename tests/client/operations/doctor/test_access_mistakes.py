@@ -96,7 +96,7 @@ async def test_an_endpoint_that_rests(virtual_clock: VirtualClock) -> None:
     assert found.evidence == "7 failures in a row, so it rests: HTTP 503"
 
 
-async def test_an_ending_that_nobody_was_told_of(virtual_clock: VirtualClock) -> None:
+async def test_an_ending_that_waits_for_its_webhook(virtual_clock: VirtualClock) -> None:
     """Its endpoint is disabled, so it waits; after an hour that is a finding of its own."""
     async with working(_hooked(virtual_clock)) as app:
         await app.operate.add_endpoint("orders", _URL)

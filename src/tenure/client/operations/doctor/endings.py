@@ -1,4 +1,4 @@
-"""Endings: whether what asked for a webhook is told within the hour."""
+"""Endings: whether webhooks that were asked for go out within the hour."""
 
 from collections.abc import Sequence
 

@@ -54,7 +54,7 @@ def _unknown(facts: Facts, known: set[str]) -> Iterator[Finding]:
     }
     for where, name in named.items():
         if name is not None and "://" not in name and name not in known:
-            evidence = f"it names the endpoint {name!r}, which is not registered: nothing is told"
+            evidence = f"it names the endpoint {name!r}, which is not registered: no webhook goes out"
             remedy = f"Register it: tenure webhooks endpoints add {name} https://…; or correct the name"
             yield Finding("webhook_unknown", Severity.WARNING, where, evidence, remedy)
 

@@ -16,7 +16,7 @@ _SEVERITIES = {
 
 
 async def examine(facts: Facts) -> Sequence[Examination]:
-    """Take over what fires and nobody has acknowledged or silenced."""
+    """Take over what fires and is neither acknowledged nor silenced."""
     found = await FindingOperations(facts.access).findings()
     open_ = [one for one in found.findings if one.firing and one.acked_by is None and one.silenced_until is None]
     findings = [_finding(one) for one in open_]

@@ -69,9 +69,9 @@ class DoctorOperations(Operations):
     async def doctor(self, *, timeout_seconds: float = CHECK_SECONDS) -> Diagnosis:
         """Compare the configuration with reality, and say what is wrong and what to do about it.
 
-        Changes nothing but a note of its own, which it removes. May take two sweep intervals, if no sweep runs. Who
-        sees only some queues is told of these, and nothing of tokens, webhooks and settings. Raises `BrokerError`
-        while the store is away.
+        Changes nothing but a note of its own, which it removes. May take two sweep intervals, if no sweep runs. A
+        caller who sees some queues only gets their findings, and none of tokens, webhooks and settings. Raises
+        `BrokerError` while the store is away.
 
         - `timeout_seconds`: How long one check may take. One that takes longer has failed.
         """

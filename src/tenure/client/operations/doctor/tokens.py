@@ -59,7 +59,7 @@ def _findings(one: _Token, now: float) -> Iterator[Finding]:
     subject = f"token {one.name} ({one.id})"
     replace = f"Make another (tenure token create), and revoke this one: tenure token revoke {one.id}"
     if one.expires_at is None:
-        evidence = "it never expires: whoever finds it in a log or a backup gets in for good"
+        evidence = "it never expires: anyone who finds it in a log or a backup can use it for good"
         yield Finding("token_never_expires", Severity.WARNING, subject, evidence, replace)
     elif one.expires_at - now < SOON_SECONDS:
         evidence = f"it expires in {max(0.0, one.expires_at - now) / _DAY:.1f} days; then its holder is refused"

@@ -1,0 +1,65 @@
+"""Kills every service once, in the middle of its work, and notes what the kill cost."""
+
+import time
+from dataclasses import dataclass, field
+
+from .pace import SERVICES
+from .processes import Processes
+from .run_log import Note, RunLog
+
+#: Each service is killed when its n-th run says this. "done": the work is done, and its message is not.
+PLAN = {"collect": ("done", 4), "process": ("done", 40), "generate": ("done", 70), "build": ("start", 1)}
+
+
+@dataclass
+class Kill:
+    """One kill, and when what the process held was begun again."""
+
+    service: str
+    at: float
+    held: set[str]
+    back: dict[str, float] = field(default_factory=dict)
+
+    @property
+    def slowest_seconds(self) -> float | None:
+        """Until the last of its messages ran again. None: they have not all run again yet."""
+        return max(self.back.values()) - self.at if self.back.keys() == self.held else None
+
+
+class Killer:
+    """Follows the run log, kills by plan, and starts the service again."""
+
+    def __init__(self, processes: Processes, log: RunLog) -> None:
+        """Everything is still to be killed."""
+        self.kills: list[Kill] = []
+        self._processes = processes
+        self._log = log
+        self._to_kill = dict(PLAN)
+
+    @property
+    def is_done(self) -> bool:
+        """Whether every service was killed, and what it held runs again."""
+        return not self._to_kill and all(kill.slowest_seconds is not None for kill in self.kills)
+
+    def look(self) -> list[Kill]:
+        """Deal with what was noted since; the kills that are new."""
+        for one in self._log.follow():
+            self._note_return(one)
+        due = [task for task, (what, count) in self._to_kill.items() if self._log.count(what, task) >= count]
+        return [self._kill(task) for task in due]
+
+    def _note_return(self, one: Note) -> None:
+        for kill in self.kills:
+            if one.what == "start" and one.id in kill.held:
+                kill.back.setdefault(one.id, one.at)
+
+    def _kill(self, task: str) -> Kill:
+        del self._to_kill[task]
+        service = SERVICES[task]
+        pid = self._processes.pid(service)
+        self._processes.kill(service)
+        at = time.time()
+        self._log.follow()  # what it noted before it died
+        self._processes.start(service)
+        self.kills.append(Kill(service, at, self._log.in_hand(pid)))
+        return self.kills[-1]

@@ -31,7 +31,7 @@ OTHER = -m pytest --loop test -m "not scenario and not outage and not cloud" $(S
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 .SUFFIXES:
-.PHONY: help run quick test test-all test-others redis70 prometheus check fmt reference dashboard dashboard-dev screenshots soak bench lock clean $(VERSIONS:%=test-%)
+.PHONY: help run quick test test-all test-others redis70 prometheus check fmt reference dashboard dashboard-dev screenshots example-pipeline soak bench lock clean $(VERSIONS:%=test-%)
 
 help: ## Print this
 	@awk 'BEGIN { FS = ":.*## " } /^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' Makefile
@@ -106,6 +106,9 @@ soak: .venv/.dev .venv/.npm ## Play the scenarios of faults for longer, on every
 
 bench: .venv/.dev .venv/.npm ## Run the benchmarks; ARGS go to `python -m benchmarks`
 	$(BIN)/python -m benchmarks $(ARGS)
+
+example-pipeline: .venv/.dev ## Run examples/content_pipeline, kill each of its services once, count what readers got; ARGS: a URL, --compare
+	@PYTHONPATH=examples $(BIN)/python -m content_pipeline --folder build/content-pipeline $(ARGS)
 
 lock: .venv/.dev ## Pin what pyproject.toml asks for in requirements/; ARGS=--upgrade for newer releases
 	@$(COMPILE) --group build --extra server --output-file requirements/base.txt

@@ -4,8 +4,8 @@ from tenure import SyncContext
 
 from .app import app
 from .processor import process
-from .work.fetch import fetch
 from .work.feed import BrokenFeed, parse_feed
+from .work.fetch import fetch
 
 
 @app.task(queue="content-collector", profile="content-collector", reject_on=(BrokenFeed,))

@@ -1,41 +1,59 @@
-"""The command: one trial, or `--compare` with the loop as it was before."""
+"""Run the content pipeline, kill every service once, and count what readers got.
+
+Exits with 1 if a story was lost or told twice. `--compare` also runs the loop that the services had before.
+"""
 
 import argparse
 import asyncio
 import shutil
-import tempfile
 from pathlib import Path
 
-from .trial import Outcome, Trial
+from .old_trial import OldTrial
+from .outcome import FEEDS, Outcome
+from .table import comparison
+from .trial import Trial
 
 
 def main() -> None:
-    """Run, print, and exit with 1 if something was lost or told twice."""
+    """Run, print, exit."""
     parser = argparse.ArgumentParser(prog="python -m content_pipeline", description=__doc__)
-    parser.add_argument("url", nargs="?", help="redis://…, sqs://…, azure://…; default: SQLite in the folder")
-    parser.add_argument("--folder", type=Path, default=Path("content-pipeline"), help="where the site and logs go")
-    parser.add_argument("--compare", action="store_true", help="also run the loop as it was before, with the same kills")
+    parser.add_argument("url", nargs="?", help="redis://…, sqs://…, azure://…; default: SQLite, in the folder")
+    parser.add_argument(
+        "--folder", type=Path, default=Path("content-pipeline"), help="for site, pages, queues and logs"
+    )
+    parser.add_argument("--compare", action="store_true", help="run the loop of before first, with the same kills")
     given = parser.parse_args()
-    folder = _fresh(given.folder.resolve())
-    trial = Trial(given.url or f"sqlite:///{folder}/queues.db", folder)
-    said = f"{len(trial.expected.story_of)} articles"
-    outcome = asyncio.run(trial.run())
-    _print(outcome, folder)
-    print(outcome.count)
-    raise SystemExit(bool(outcome.count.duplicates or outcome.count.lost))
+    folder = given.folder.resolve()
+    before = _before(folder) if given.compare else None
+    after = _after(given.url, folder)
+    if before is not None:
+        print("\n" + comparison(before, after) + "\n")
+    print(after.count)
+    raise SystemExit(bool(after.count.duplicates or after.count.lost))
+
+
+def _before(folder: Path) -> Outcome:
+    print("Before: hidden for 600 s, deleted, hoped for")
+    return OldTrial(_fresh(folder / "before")).run()
+
+
+def _after(url: str | None, folder: Path) -> Outcome:
+    folder = _fresh(folder / "after")
+    store = url or f"sqlite:///{folder}/queues.db"
+    print(f"{len(FEEDS)} feeds, four services, on {store.partition('?')[0]}")
+    outcome = asyncio.run(Trial(store, folder).run())
+    print(f"{outcome.seconds:6.1f} s  done: {outcome.summaries} summaries, {outcome.builds} build of the site")
+    for reason in outcome.put_aside:
+        print(f"          put aside: {reason}")
+    if outcome.webhooks is None:
+        print("          no webhook: that needs pip install 'tenure[webhooks]'")
+    else:
+        print(f"          webhooks that came: {outcome.webhooks}")
+    print(f"          the site: {folder / 'public' / 'index.html'}")
+    return outcome
 
 
 def _fresh(folder: Path) -> Path:
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     return folder
-
-
-def _print(outcome: Outcome, folder: Path) -> None:
-    for kill in outcome.kills:
-        print(f"          {kill.service}: all {len(kill.held)} ran again within {kill.slowest_seconds:.1f} s")
-    print(f"done after {outcome.seconds:.1f} s: {outcome.summaries} summaries, {outcome.builds} build(s)")
-    for id, reason in outcome.dead.items():
-        print(f"put aside: {reason}")
-    print(f"webhooks: {outcome.webhooks}")
-    print(f"the site: {folder}/public/index.html")

@@ -1,4 +1,7 @@
-"""Compares what readers see with what the feeds say. Reads feeds and the published site, and nothing of the pipeline."""
+"""Compares what readers see with what the feeds say.
+
+Reads the feeds and the published site, and nothing of the pipeline.
+"""
 
 import html
 import re

@@ -1,6 +1,7 @@
 """Kills every service once, in the middle of its work, and notes what the kill cost."""
 
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from .pace import SERVICES
@@ -29,11 +30,12 @@ class Kill:
 class Killer:
     """Follows the run log, kills by plan, and starts the service again."""
 
-    def __init__(self, processes: Processes, log: RunLog) -> None:
-        """Everything is still to be killed."""
+    def __init__(self, processes: Processes, log: RunLog, skipped: Callable[[], float] = lambda: 0.0) -> None:
+        """Everything is still to be killed. `skipped`: seconds that were not sat out."""
         self.kills: list[Kill] = []
         self._processes = processes
         self._log = log
+        self._skipped = skipped
         self._to_kill = dict(PLAN)
 
     @property
@@ -51,14 +53,14 @@ class Killer:
     def _note_return(self, one: Note) -> None:
         for kill in self.kills:
             if one.what == "start" and one.id in kill.held:
-                kill.back.setdefault(one.id, one.at)
+                kill.back.setdefault(one.id, one.at + self._skipped())
 
     def _kill(self, task: str) -> Kill:
         del self._to_kill[task]
         service = SERVICES[task]
         pid = self._processes.pid(service)
         self._processes.kill(service)
-        at = time.time()
+        at = time.time() + self._skipped()
         self._log.follow()  # what it noted before it died
         self._processes.start(service)
         self.kills.append(Kill(service, at, self._log.in_hand(pid)))

@@ -33,10 +33,10 @@ def receiving() -> Iterator[Receiver]:
     receiver = Receiver()
 
     class Notify(BaseHTTPRequestHandler):
-        def do_POST(self) -> None:  # noqa: N802 - the name that http.server calls
+        def do_POST(self) -> None:
             body = self.rfile.read(int(self.headers["Content-Length"]))
             try:
-                hook = verify(body, self.headers, receiver.secret)
+                hook = verify(body, dict(self.headers), receiver.secret)
             except WebhookError:
                 self.send_response(401)
             else:

@@ -4,7 +4,7 @@ from collections import Counter
 from html.parser import HTMLParser
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
-from xml.etree import ElementTree as Xml
+from xml.etree import ElementTree as ET
 
 _VOID = frozenset({"meta", "link", "img", "br", "hr", "input"})
 _LINKS = {"a": "href", "link": "href", "img": "src"}
@@ -85,8 +85,8 @@ def _leads_somewhere(link: str, page: Path, site: Path, documents: dict[Path, _D
 def _problems_of_feed(path: Path) -> list[str]:
     atom = "{http://www.w3.org/2005/Atom}"
     try:
-        feed = Xml.parse(path).getroot()  # noqa: S314 - our own
-    except (OSError, Xml.ParseError) as error:
+        feed = ET.parse(path).getroot()  # noqa: S314 - our own
+    except (OSError, ET.ParseError) as error:
         return [f"feed.xml: {error}"]
     ids = Counter(entry.findtext(f"{atom}id") for entry in feed.iter(f"{atom}entry"))
     return [f"feed.xml: {id} is there {count} times" for id, count in ids.items() if count > 1 or not id]

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from html.parser import HTMLParser
-from xml.etree import ElementTree as Xml
+from xml.etree import ElementTree as ET
 
 from ..article import Article
 
@@ -23,8 +23,8 @@ def parse_feed(raw: bytes) -> list[Article]:
     if b"<!DOCTYPE" in raw[:2000].upper():
         raise BrokenFeed("it has a document type: an HTML page or entities, and no feed")
     try:
-        root = Xml.fromstring(raw)  # noqa: S314 - no document type, so no entities that grow
-    except Xml.ParseError as error:
+        root = ET.fromstring(raw)  # noqa: S314 - no document type, so no entities that grow
+    except ET.ParseError as error:
         raise BrokenFeed(f"it is not well-formed XML: {error}") from error
     if root.tag == "rss" and (channel := root.find("channel")) is not None:
         found = _entries(channel, "item", _from_rss)
@@ -39,7 +39,7 @@ def parse_feed(raw: bytes) -> list[Article]:
     return list(newest.values())
 
 
-def _entries(feed: Xml.Element, tag: str, read: Callable[[Xml.Element, str], Article]) -> list[Article]:
+def _entries(feed: ET.Element, tag: str, read: Callable[[ET.Element, str], Article]) -> list[Article]:
     source = _text(feed, "title") or _text(feed, f"{_ATOM}title")
     entries = feed.findall(tag)
     if not entries:
@@ -50,7 +50,7 @@ def _entries(feed: Xml.Element, tag: str, read: Callable[[Xml.Element, str], Art
         raise BrokenFeed(f"{source}: {error}") from error
 
 
-def _from_rss(item: Xml.Element, source: str) -> Article:
+def _from_rss(item: ET.Element, source: str) -> Article:
     published = _moment(_text(item, "pubDate"), parsedate_to_datetime)
     updated = _text(item, _UPDATED)
     return Article(
@@ -66,7 +66,7 @@ def _from_rss(item: Xml.Element, source: str) -> Article:
     )
 
 
-def _from_atom(entry: Xml.Element, source: str) -> Article:
+def _from_atom(entry: ET.Element, source: str) -> Article:
     updated = _text(entry, _UPDATED)
     link, category = entry.find(f"{_ATOM}link"), entry.find(f"{_ATOM}category")
     return Article(
@@ -82,7 +82,7 @@ def _from_atom(entry: Xml.Element, source: str) -> Article:
     )
 
 
-def _text(element: Xml.Element, path: str) -> str:
+def _text(element: ET.Element, path: str) -> str:
     return (element.findtext(path) or "").strip()
 
 

@@ -29,7 +29,9 @@ def ask_model(title: str, text: str, settings: Settings) -> str:
     except urllib.error.HTTPError as error:
         if error.code == 429 or error.code >= 500:  # noqa: PLR2004 - HTTP's own numbers
             wait = error.headers.get("Retry-After", "")
-            raise Retry(after=float(wait) if wait.isdigit() else None, reason=f"the model: HTTP {error.code}") from error
+            raise Retry(
+                after=float(wait) if wait.isdigit() else None, reason=f"the model: HTTP {error.code}"
+            ) from error
         raise
     except OSError as error:
         raise Retry(reason=f"the model cannot be reached: {error}") from error

@@ -60,7 +60,9 @@ def page_of(db: sqlite3.Connection, guid: str) -> Page:
 def write_page(folder: Path, page: Page) -> None:
     """Write `content/NAME.md` in one step: a reader sees the old page or the new one."""
     front = {name: value for name, value in vars(page).items() if name not in {"name", "text"}}
-    lines = [f"{name}: {json.dumps(value, default=datetime.isoformat, ensure_ascii=False)}" for name, value in front.items()]
+    lines = [
+        f"{name}: {json.dumps(value, default=datetime.isoformat, ensure_ascii=False)}" for name, value in front.items()
+    ]
     content = folder / "content"
     content.mkdir(exist_ok=True)
     draft = content / f".{page.name}"
@@ -72,8 +74,8 @@ def read_page(path: Path) -> Page:
     """Read one back."""
     _, front, text = path.read_text(encoding="utf-8").split("---\n", 2)
     fields = {name: json.loads(value) for name, _, value in (line.partition(": ") for line in front.splitlines())}
-    times = {name: datetime.fromisoformat(fields.pop(name)) for name in ("published", "updated")}
-    return Page(name=path.stem, text=text.strip(), **times, **fields)
+    fields |= {name: datetime.fromisoformat(fields[name]) for name in ("published", "updated")}
+    return Page(name=path.stem, text=text.strip(), **fields)
 
 
 def read_pages(folder: Path) -> list[Page]:

@@ -34,8 +34,14 @@ class Renderer:
             f"{self._list(members[:_IN_A_SECTION], '')}</section>"
             for name, members in newest.items()
         ]
-        body = self._fill("index.html", lead=self._card(lead, "", "lead"), count=len(pages), sections=len(self._sections),
-                          latest="\n".join(self._card(page, "") for page in latest), columns="\n".join(columns))  # fmt: skip
+        body = self._fill(
+            "index.html",
+            lead=self._card(lead, "", "lead"),
+            latest="\n".join(self._card(page, "") for page in latest),
+            columns="\n".join(columns),
+            count=len(pages),
+            sections=len(self._sections),
+        )
         return self._document(f"{_NAME}: local news, read for you", body, "")
 
     def section(self, name: str, pages: list[Page]) -> str:
@@ -48,12 +54,12 @@ class Renderer:
         """One article, with others of its section."""
         at = section.index(page)
         others = [*section[at + 1 :], *section[:at]][:_MORE]
-        more = f'<aside><h2>More in {_text(page.section)}</h2>{self._list(others, "../../")}</aside>' if others else ""
-        revised = f' <span class="revised">Corrected {_day(page.updated)}</span>' if page.is_revised else ""
-        body = self._fill("article.html", section=_text(page.section), section_slug=self.slug(page.section),
-                          title=_text(page.title), summary=_text(page.summary), author=_text(page.author), day=_day(page.published),
-                          iso=page.published.isoformat(), minutes=page.minutes, revised=revised, text=as_html(page.text),
-                          url=html.escape(page.url), source=_text(page.source), more=more)  # fmt: skip
+        more = f"<aside><h2>More in {_text(page.section)}</h2>{self._list(others, '../../')}</aside>" if others else ""
+        day = _day(page.updated)
+        revised = f'<p class="meta"><span class="revised">Corrected {day}</span></p>' if page.is_revised else ""
+        slug = self.slug(page.section)
+        values = _shown(page) | {"section_slug": slug, "revised": revised, "text": as_html(page.text), "more": more}
+        body = self._fill("article.html", **values)
         return self._document(f"{page.title} · {_NAME}", body, "../../", page.section)
 
     def log(self, publications: list[Publication], names: Mapping[str, str]) -> str:
@@ -64,16 +70,14 @@ class Renderer:
             f'<a href="../articles/{names[one.guid]}/">{_text(one.title)}</a></li>'
             for one in publications
         )
-        body = f'<h1>The log</h1>\n<p class="meta">Everything published, the newest first.</p>\n<ol class="log">{lines}</ol>'
+        head = '<h1>The log</h1>\n<p class="meta">Everything published, the newest first.</p>'
+        body = f'{head}\n<ol class="log">{lines}</ol>'
         return self._document(f"The log · {_NAME}", body, "../")
 
     def feed(self, pages: list[Page]) -> str:
         """The newest articles, as Atom."""
         entries = "\n".join(
-            self._fill("entry.xml", id=_text(page.guid), title=_text(page.title), author=_text(page.author),
-                       link=f"{self._url}/articles/{page.name}/", published=page.published.isoformat(),
-                       updated=page.updated.isoformat(), summary=_text(page.summary), section=_text(page.section),
-                       content=_text(as_html(page.text)))  # fmt: skip
+            self._fill("entry.xml", **_shown(page), site=self._url, content=_text(as_html(page.text)))
             for page in pages[:_IN_FEED]
         )
         updated = max(page.updated for page in pages).isoformat()
@@ -89,17 +93,17 @@ class Renderer:
         return re.sub(r"[^a-z0-9]+", "-", section.lower()).strip("-")
 
     def _document(self, title: str, body: str, root: str, section: str = "") -> str:
+        current = {section: " aria-current=page"}
         links = "\n".join(
-            f'<a href="{root}sections/{self.slug(name)}/"{" aria-current=page" if name == section else ""}>{_text(name)}</a>'
+            f'<a href="{root}sections/{self.slug(name)}/"{current.get(name, "")}>{_text(name)}</a>'
             for name in self._sections
         )
-        return self._fill("page.html", title=_text(title), body=body, root=root, home=root or "./", nav=links, name=_NAME)
+        values = {"title": _text(title), "body": body, "root": root, "home": root or "./", "nav": links, "name": _NAME}
+        return self._fill("page.html", **values)
 
     def _card(self, page: Page, root: str, kind: str = "card") -> str:
         level = "h1" if kind == "lead" else "h2"
-        return self._fill("card.html", kind=kind, level=level, href=f"{root}articles/{page.name}/", title=_text(page.title),
-                          section=_text(page.section), source=_text(page.source), day=_day(page.published),
-                          iso=page.published.isoformat(), summary=_text(page.summary))  # fmt: skip
+        return self._fill("card.html", **_shown(page), kind=kind, level=level, root=root)
 
     @staticmethod
     def _list(pages: Iterable[Page], root: str) -> str:
@@ -108,6 +112,13 @@ class Renderer:
 
     def _fill(self, template: str, **values: object) -> str:
         return self._templates[template].substitute({name: str(value) for name, value in values.items()})
+
+
+def _shown(page: Page) -> dict[str, str]:
+    """A page's fields as HTML."""
+    times = {"published": page.published.isoformat(), "updated": page.updated.isoformat(), "day": _day(page.published)}
+    texts = {name: _text(getattr(page, name)) for name in ("guid", "title", "summary", "section", "source", "author")}
+    return texts | times | {"name": page.name, "url": html.escape(page.url), "minutes": str(page.minutes)}
 
 
 def _text(text: str) -> str:

@@ -16,7 +16,7 @@ from .render import TEMPLATES, Renderer
 _KEPT_RELEASES = 3
 
 
-class BrokenSite(Exception):  # noqa: N818 - what it is
+class BrokenSite(Exception):
     """The build has dead links or HTML that is not well-formed; readers keep the site they have."""
 
 
@@ -30,7 +30,8 @@ class Release:
 
 def build_site(folder: Path, site_url: str) -> Release:
     """Write the whole site into a folder that no reader sees. Raises `BrokenSite`."""
-    pages, log = read_pages(folder), publications(folder)
+    log = publications(folder)  # first: a page is written before its publication is committed
+    pages = read_pages(folder)
     releases = folder / "releases"
     path = releases / release_name(folder)
     if path.exists():  # it was renamed when it was complete: a build that was killed after that

@@ -8,11 +8,69 @@ from ..article import Article
 from ..settings import Settings
 from .language_model import ask_model
 
-_SENTENCE = re.compile(r"(?<=[.!?])[\"”’]?\s+(?=[\"“‘A-Z0-9])")
+_SENTENCE = re.compile(r"(?<=[.!?])[\"”’]?\s+(?=[\"“A-Z0-9])")
 _STOP = frozenset(
-    "a an and are as at be been but by can do for from had has have he her his if in into is it its more no not of on "
-    "one or our out she so than that the their them then there they this to up was we were what when which who will "
-    "with would you".split()
+    [
+        "a",
+        "an",
+        "and",
+        "are",
+        "as",
+        "at",
+        "be",
+        "been",
+        "but",
+        "by",
+        "can",
+        "do",
+        "for",
+        "from",
+        "had",
+        "has",
+        "have",
+        "he",
+        "her",
+        "his",
+        "if",
+        "in",
+        "into",
+        "is",
+        "it",
+        "its",
+        "more",
+        "no",
+        "not",
+        "of",
+        "on",
+        "one",
+        "or",
+        "our",
+        "out",
+        "she",
+        "so",
+        "than",
+        "that",
+        "the",
+        "their",
+        "them",
+        "then",
+        "there",
+        "they",
+        "this",
+        "to",
+        "up",
+        "was",
+        "we",
+        "were",
+        "what",
+        "when",
+        "which",
+        "who",
+        "will",
+        "with",
+        "would",
+        "you",
+    ]
 )
 _SENTENCES = 2
 _ROUNDS = 30

@@ -205,6 +205,13 @@ PARTS: tuple[Part, ...] = (
         ),
     ),
     Part(
+        "pipeline",
+        "examples/content_pipeline on Redis and the stand-ins for the clouds, and beside the loop that it replaces. The same"
+        " run on SQLite stays; what the stores promise is held by the scenarios and the conformance suites.",
+        7,
+        (Rule(("examples/test_content_pipeline_stores.py",)),),
+    ),
+    Part(
         "clouds",
         "Scenarios with real workers over the stand-ins for the clouds. The same promises are shown on SQLite and"
         " Valkey; every call of a cloud adapter that may be cut off is cut off in the part `faults`.",

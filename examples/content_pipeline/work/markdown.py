@@ -2,16 +2,17 @@
 
 import html
 import re
+from urllib.parse import urlsplit
 
 _SPECIAL = re.compile(r"([\\`*_\[\]<>])|^([#>+-]|\d+\.)(?=\s)")
 _SPAN = re.compile(
-    r"\\(?P<plain>[^\w\s])"
+    r"\\(?P<plain>[^A-Za-z0-9\s])"
     r"|`(?P<code>[^`]+)`"
     r"|\*\*(?P<strong>.+?)\*\*"
     r"|\*(?P<em>.+?)\*"
     r"|\[(?P<label>[^\]]+)\]\((?P<link>[^)\s]+)\)"
 )
-_SAFE_LINK = re.compile(r"(?:https?://|mailto:|[./#\w-])(?!.*javascript:)", re.IGNORECASE)
+_SAFE = frozenset({"", "http", "https", "mailto"})
 
 
 def as_markdown(paragraphs: list[str]) -> str:
@@ -54,7 +55,7 @@ def _span(found: re.Match[str]) -> str:
     kind = found.lastgroup
     if kind == "link":
         label = _spans(found["label"])
-        return f'<a href="{html.escape(found["link"])}">{label}</a>' if _SAFE_LINK.match(found["link"]) else label
+        return f'<a href="{html.escape(found["link"])}">{label}</a>' if urlsplit(found["link"]).scheme in _SAFE else label
     if kind in {"strong", "em"}:
         return f"<{kind}>{_spans(found[kind])}</{kind}>"
     if kind == "code":

@@ -206,8 +206,8 @@ PARTS: tuple[Part, ...] = (
     ),
     Part(
         "pipeline",
-        "examples/content_pipeline on Redis and the stand-ins for the clouds, and beside the loop that it replaces. The same"
-        " run on SQLite stays; what the stores promise is held by the scenarios and the conformance suites.",
+        "examples/content_pipeline on Redis and the stand-ins for the clouds, and beside the loop that it replaces. The"
+        " same run on SQLite stays; what the stores promise is held by the scenarios and the conformance suites.",
         7,
         (Rule(("examples/test_content_pipeline_stores.py",)),),
     ),

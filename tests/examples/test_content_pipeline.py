@@ -86,7 +86,10 @@ def test_the_feeds_hold_what_the_page_says() -> None:
     assert [feed.name for feed in expected.broken] == ["old-mill.xml", "parish.atom", "tideline.xml"]
     told = sum(len(parse_feed(feed.read_bytes())) for feed in FEEDS if feed not in expected.broken)
     assert told - len(expected.articles) == 70  # come twice
-    assert f"200 articles, 20\nnear-copies of them, 10 corrections, 70 that come twice" in (FOLDER / "README.md").read_text()  # noqa: E501, F541
+    assert (
+        "200 articles, 20\nnear-copies of them, 10 corrections, 70 that come twice"
+        in (FOLDER / "README.md").read_text()
+    )
 
 
 def test_links_of_its_page_lead_somewhere() -> None:

@@ -33,14 +33,16 @@ def main() -> None:
 
 
 def _before(folder: Path) -> Outcome:
-    print("Before: hidden for 600 s, deleted, hoped for")
-    return OldTrial(_fresh(folder / "before")).run()
+    print(f"{len(FEEDS)} feeds, four services, before: hidden for 600 s, deleted, hoped for", flush=True)
+    outcome = OldTrial(_fresh(folder / "before")).run()
+    print(f"{outcome.seconds:6.1f} s  done: {outcome.summaries} summaries, {outcome.builds} builds of the site\n")
+    return outcome
 
 
 def _after(url: str | None, folder: Path) -> Outcome:
     folder = _fresh(folder / "after")
     store = url or f"sqlite:///{folder}/queues.db"
-    print(f"{len(FEEDS)} feeds, four services, on {store.partition('?')[0]}")
+    print(f"{len(FEEDS)} feeds, four services, on {store.partition('?')[0]}", flush=True)
     outcome = asyncio.run(Trial(store, folder).run())
     print(f"{outcome.seconds:6.1f} s  done: {outcome.summaries} summaries, {outcome.builds} build of the site")
     for reason in outcome.put_aside:

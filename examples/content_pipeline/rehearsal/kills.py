@@ -21,6 +21,10 @@ class Kill:
     held: set[str]
     back: dict[str, float] = field(default_factory=dict)
 
+    def line(self, began: float) -> str:
+        """For people: when, and what it hit."""
+        return f"{self.at - began:6.1f} s  kill -9 {self.service}, with {len(self.held)} messages in hand"
+
     @property
     def slowest_seconds(self) -> float | None:
         """Until the last of its messages that ran again did. None: none has yet.

@@ -46,7 +46,7 @@ class OldTrial:
         began = time.time()
         try:
             processes.start_all()
-            self._work(killer, expected)
+            self._work(killer, expected, began)
         finally:
             processes.stop_all()
         return Outcome(
@@ -57,12 +57,13 @@ class OldTrial:
             self._log.count("done", "build"),
         )
 
-    def _work(self, killer: Killer, expected: Expected) -> None:
+    def _work(self, killer: Killer, expected: Expected, began: float) -> None:
         queues, quiet_since = StorageQueue(self._queues, ""), time.time()
         for _ in range(_MOST_WAITS):
             while time.time() - quiet_since < _IDLE_SECONDS:
                 seen = len(self._log.notes)
-                killer.look()
+                for kill in killer.look():
+                    print(kill.line(began), flush=True)
                 if len(self._log.notes) > seen:
                     quiet_since = time.time()
                 time.sleep(_LOOK_SECONDS)

@@ -85,7 +85,7 @@ class Trial:
         asked = began
         while time.time() - began < _LONGEST_SECONDS:
             for kill in killer.look():
-                print(f"{kill.at - began:6.1f} s  kill -9 {kill.service}, with {len(kill.held)} messages in hand")
+                print(kill.line(began), flush=True)
             if ended := processes.ended():
                 raise SystemExit(f"{', '.join(ended)} ended; its log is in {self.folder}")
             if killer.is_done and time.time() - asked > _ASK_SECONDS:

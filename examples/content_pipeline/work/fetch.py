@@ -20,6 +20,7 @@ def fetch(place: str) -> bytes:
         with urllib.request.urlopen(request, timeout=_TIMEOUT_SECONDS) as answer:  # noqa: S310 - likewise
             body: bytes = answer.read(_MOST_BYTES + 1)
     except urllib.error.HTTPError as error:
+        error.close()
         if error.code in _GONE:
             raise Reject(f"{place} is gone: HTTP {error.code}") from error
         raise Retry(reason=f"{place} answers HTTP {error.code}") from error

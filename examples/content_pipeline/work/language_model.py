@@ -27,6 +27,7 @@ def ask_model(title: str, text: str, settings: Settings) -> str:
         with urllib.request.urlopen(request, timeout=_TIMEOUT_SECONDS) as answer:  # noqa: S310 - likewise
             said = json.load(answer)
     except urllib.error.HTTPError as error:
+        error.close()
         if error.code == 429 or error.code >= 500:  # noqa: PLR2004 - HTTP's own numbers
             wait = error.headers.get("Retry-After", "")
             raise Retry(

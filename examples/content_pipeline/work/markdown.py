@@ -55,7 +55,9 @@ def _span(found: re.Match[str]) -> str:
     kind = found.lastgroup
     if kind == "link":
         label = _spans(found["label"])
-        return f'<a href="{html.escape(found["link"])}">{label}</a>' if urlsplit(found["link"]).scheme in _SAFE else label
+        return (
+            f'<a href="{html.escape(found["link"])}">{label}</a>' if urlsplit(found["link"]).scheme in _SAFE else label
+        )
     if kind in {"strong", "em"}:
         return f"<{kind}>{_spans(found[kind])}</{kind}>"
     if kind == "code":

@@ -8,7 +8,7 @@ from ..article import Article
 from ..settings import Settings
 from .language_model import ask_model
 
-_SENTENCE = re.compile(r"(?<=[.!?])[\"”’]?\s+(?=[\"“A-Z0-9])")
+_SENTENCE = re.compile(r"(?:(?<=[.!?])|(?<=[.!?][\"”]))\s+(?=[\"“A-Z0-9])")
 _STOP = frozenset(
     [
         "a",
@@ -100,8 +100,13 @@ def extract(text: str) -> str:
             1 - _DAMPING + _DAMPING * sum(likeness[j][i] / total[j] * rank[j] for j in range(len(sentences)))
             for i in range(len(sentences))
         ]
-    second = max(range(1, len(sentences)), key=lambda i: rank[i])
+    whole = [i for i in range(1, len(sentences)) if _is_whole(sentences[i])]
+    second = max(whole or [1], key=lambda i: rank[i])
     return f"{sentences[0]} {sentences[second]}"
+
+
+def _is_whole(sentence: str) -> bool:
+    return sentence.count("“") == sentence.count("”") and sentence.count('"') % 2 == 0
 
 
 def _words(sentence: str) -> list[str]:

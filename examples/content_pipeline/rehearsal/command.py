@@ -5,6 +5,7 @@ Exits with 1 if a story was lost or told twice. `--compare` also runs the loop t
 
 import argparse
 import asyncio
+import os
 import shutil
 from pathlib import Path
 
@@ -35,24 +36,29 @@ def main() -> None:
 def _before(folder: Path) -> Outcome:
     print(f"{len(FEEDS)} feeds, four services, before: hidden for 600 s, deleted, hoped for", flush=True)
     outcome = OldTrial(_fresh(folder / "before")).run()
-    print(f"{outcome.seconds:6.1f} s  done: {outcome.summaries} summaries, {outcome.builds} builds of the site\n")
+    print(f"{outcome.seconds:6.1f} s  done: {outcome.summaries} summaries, {_builds(outcome)}\n")
     return outcome
 
 
 def _after(url: str | None, folder: Path) -> Outcome:
     folder = _fresh(folder / "after")
     store = url or f"sqlite:///{folder}/queues.db"
-    print(f"{len(FEEDS)} feeds, four services, on {store.partition('?')[0]}", flush=True)
+    print(f"{len(FEEDS)} feeds, four services, on {store.partition(':')[0]}", flush=True)
     outcome = asyncio.run(Trial(store, folder).run())
-    print(f"{outcome.seconds:6.1f} s  done: {outcome.summaries} summaries, {outcome.builds} build of the site")
+    print(f"{outcome.seconds:6.1f} s  done: {outcome.summaries} summaries, {_builds(outcome)}")
     for reason in outcome.put_aside:
         print(f"          put aside: {reason}")
     if outcome.webhooks is None:
         print("          no webhook: that needs pip install 'tenure[webhooks]'")
     else:
         print(f"          webhooks that came: {outcome.webhooks}")
-    print(f"          the site: {folder / 'public' / 'index.html'}")
+    print(f"          the site: {os.path.relpath(folder / 'public' / 'index.html')}")
     return outcome
+
+
+def _builds(outcome: Outcome) -> str:
+    messages = f"{outcome.requests} message{'' if outcome.requests == 1 else 's'} asked for"
+    return f"{messages} {outcome.builds} build{'' if outcome.builds == 1 else 's'}"
 
 
 def _fresh(folder: Path) -> Path:

@@ -23,7 +23,8 @@ class Kill:
 
     def line(self, began: float) -> str:
         """For people: when, and what it hit."""
-        return f"{self.at - began:6.1f} s  kill -9 {self.service}, with {len(self.held)} messages in hand"
+        held = f"{len(self.held)} message{'' if len(self.held) == 1 else 's'}"
+        return f"{self.at - began:6.1f} s  kill -9 {self.service}, with {held} in hand"
 
     @property
     def slowest_seconds(self) -> float | None:

@@ -55,6 +55,7 @@ class OldTrial:
             killer.kills,
             self._log.count("done", "process"),
             self._log.count("done", "build"),
+            self._log.messages("build"),
         )
 
     def _work(self, killer: Killer, expected: Expected, began: float) -> None:

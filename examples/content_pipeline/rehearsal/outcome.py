@@ -22,6 +22,8 @@ class Outcome:
     #: Runs of the processor: with a model, each is paid for.
     summaries: int
     builds: int
+    #: Messages that asked for a build. Each publication asks.
+    requests: int
     #: Why feeds were put aside.
     put_aside: list[str] = field(default_factory=list)
     #: None: `tenure[webhooks]` is not installed here.

@@ -26,7 +26,9 @@ SCALE = float(os.environ.get("PIPELINE_SCALE", "300"))
 
 
 def half_of(task: str) -> float:
-    """Half of the seconds that one run takes."""
+    """Half of the seconds that one run takes; 0 for what only asks."""
+    if task not in SERVICES:
+        return 0.0
     return PROCESSING_TIME_ESTIMATES[SERVICES[task]]["average"] / SCALE / 2
 
 
@@ -37,18 +39,18 @@ def note(run_log: Path, what: str, task: str, id: str) -> None:
 
 
 def noted(run_log: Path) -> Middleware:
-    """Middleware that notes and paces every run of the four services."""
+    """Middleware that notes and paces every run."""
 
     async def pace(ctx: Context, run: Run) -> Any:
         task, id = ctx.message.task, ctx.message.id
-        if task not in SERVICES:
-            return await run()
         note(run_log, "start", task, id)
-        await asyncio.sleep(half_of(task))
-        result = await run()
-        note(run_log, "done", task, id)
-        await asyncio.sleep(half_of(task))
-        note(run_log, "end", task, id)
-        return result
+        try:
+            await asyncio.sleep(half_of(task))
+            result = await run()
+            note(run_log, "done", task, id)
+            await asyncio.sleep(half_of(task))
+            return result
+        finally:
+            note(run_log, "end", task, id)
 
     return pace

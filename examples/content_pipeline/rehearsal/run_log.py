@@ -42,6 +42,10 @@ class RunLog:
         begun = {note.id for note in self.notes if note.pid == pid and note.what == "start"}
         return begun - {note.id for note in self.notes if note.pid == pid and note.what == "end"}
 
+    def messages(self, task: str) -> int:
+        """How many messages of a task were begun."""
+        return len({note.id for note in self.notes if note.task == task})
+
     def count(self, what: str, task: str) -> int:
         """How many such notes there are."""
         return sum(note.what == what and note.task == task for note in self.notes)

@@ -11,6 +11,7 @@ _ROWS: tuple[tuple[str, Callable[[Outcome], str]], ...] = (
     ("every story is there after", lambda one: span(one.seconds)),
     ("what a killed worker held is back after", lambda one: span(slowest(one))),
     ("summaries made", lambda one: f"{one.summaries}"),
+    ("messages that asked for a build", lambda one: f"{one.requests}"),
     ("builds of the whole site", lambda one: f"{one.builds}"),
     ("broken feeds", lambda one: f"{len(one.put_aside)} put aside" if one.put_aside else "every 10 min again"),
 )

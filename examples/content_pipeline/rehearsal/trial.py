@@ -77,6 +77,7 @@ class Trial:
             killer.kills,
             self._log.count("done", "process"),
             self._log.count("done", "build"),
+            self._log.messages("publish"),
             reasons,
             None if receiver is None else len(receiver.endings),
         )

@@ -12,7 +12,6 @@ import logging
 import os
 import sys
 import time
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -41,10 +40,10 @@ def process_message(task: str, message: QueueMessage, run_log: Path) -> Result:
     return Result(success=True)
 
 
-def run(task: str, run_log: Path, is_stopped: Callable[[], bool] = lambda: False) -> None:
+def run(task: str, run_log: Path) -> None:
     """Go on for ever."""
     queue = queue_of(SERVICES[task])
-    while not is_stopped():
+    while True:
         messages = queue.receive_messages(max_messages=10, visibility_timeout=VISIBILITY_TIMEOUT)
         for message in messages:
             try:

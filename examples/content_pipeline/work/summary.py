@@ -9,69 +9,12 @@ from ..settings import Settings
 from .language_model import ask_model
 
 _SENTENCE = re.compile(r"(?:(?<=[.!?])|(?<=[.!?][\"”]))\s+(?=[\"“A-Z0-9])")
-_STOP = frozenset(
-    [
-        "a",
-        "an",
-        "and",
-        "are",
-        "as",
-        "at",
-        "be",
-        "been",
-        "but",
-        "by",
-        "can",
-        "do",
-        "for",
-        "from",
-        "had",
-        "has",
-        "have",
-        "he",
-        "her",
-        "his",
-        "if",
-        "in",
-        "into",
-        "is",
-        "it",
-        "its",
-        "more",
-        "no",
-        "not",
-        "of",
-        "on",
-        "one",
-        "or",
-        "our",
-        "out",
-        "she",
-        "so",
-        "than",
-        "that",
-        "the",
-        "their",
-        "them",
-        "then",
-        "there",
-        "they",
-        "this",
-        "to",
-        "up",
-        "was",
-        "we",
-        "were",
-        "what",
-        "when",
-        "which",
-        "who",
-        "will",
-        "with",
-        "would",
-        "you",
-    ]
-)
+#: Words that every text shares.
+_COMMON = """
+a an and are as at be been but by can do for from had has have he her his if in into is it its more no not of on one or
+our out she so than that the their them then there they this to up was we were what when which who will with would you
+"""
+_STOP = frozenset(_COMMON.split())
 _SENTENCES = 2
 _ROUNDS = 30
 _DAMPING = 0.85

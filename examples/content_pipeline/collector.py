@@ -17,7 +17,7 @@ def collect(ctx: SyncContext, feed: str) -> str:
     crash after it repeats nothing. The key says that each version of an article is worked on once, however often the
     feed tells it.
     """
-    articles = parse_feed(fetch(feed))
+    articles = parse_feed(fetch(feed), feed.rpartition("/")[2])
     for article in articles:
         ctx.submit(process.bind(article), key=article.key)
     return f"{len(articles)} articles"

@@ -10,7 +10,7 @@ from tests.servers.shared import shared
 
 from .test_content_pipeline import check_run, run_pipeline
 
-pytestmark = [pytest.mark.scenario, pytest.mark.cloud, pytest.mark.timeout(500)]
+pytestmark = [pytest.mark.scenario, pytest.mark.cloud, pytest.mark.timeout(1000)]
 
 
 def _url(store: str) -> str:

@@ -28,7 +28,7 @@ def queue_of(service: str) -> StorageQueue:
 
 def collect(body: dict[str, Any]) -> None:
     """Send on each article that was not sent before. A crash between the two lines sends it again."""
-    for article in parse_feed(fetch(body["feed"])):
+    for article in parse_feed(fetch(body["feed"]), body["feed"]):
         if not _was_sent(article.key):
             _send("content-processor", article=_plain(article))
             _remember(article.key)

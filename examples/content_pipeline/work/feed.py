@@ -1,5 +1,6 @@
 """Reads RSS 2.0 and Atom."""
 
+import logging
 from collections.abc import Callable
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
@@ -8,6 +9,7 @@ from xml.etree import ElementTree as ET
 
 from ..article import Article
 
+logger = logging.getLogger(__name__)
 _ATOM = "{http://www.w3.org/2005/Atom}"
 _BODY = "{http://purl.org/rss/1.0/modules/content/}encoded"
 _CREATOR = "{http://purl.org/dc/elements/1.1/}creator"
@@ -18,20 +20,20 @@ class BrokenFeed(ValueError):
     """It is no feed that can be read; fetching it again does not help."""
 
 
-def parse_feed(raw: bytes) -> list[Article]:
+def parse_feed(raw: bytes, name: str = "the feed") -> list[Article]:
     """The articles of a feed, each in its newest version. Raises `BrokenFeed`."""
     if b"<!DOCTYPE" in raw[:2000].upper():
-        raise BrokenFeed("it has a document type: an HTML page or entities, and no feed")
+        raise BrokenFeed(f"{name} has a document type, as HTML pages have")
     try:
         root = ET.fromstring(raw)  # noqa: S314 - no document type, so no entities that grow
     except ET.ParseError as error:
-        raise BrokenFeed(f"it is not well-formed XML: {error}") from error
+        raise BrokenFeed(f"{name} is not well-formed: {error}") from error
     if root.tag == "rss" and (channel := root.find("channel")) is not None:
-        found = _entries(channel, "item", _from_rss)
+        found = _entries(channel, name, "item", _from_rss)
     elif root.tag == f"{_ATOM}feed":
-        found = _entries(root, f"{_ATOM}entry", _from_atom)
+        found = _entries(root, name, f"{_ATOM}entry", _from_atom)
     else:
-        raise BrokenFeed(f"<{root.tag}> is neither RSS 2.0 nor Atom")
+        raise BrokenFeed(f"{name} is <{root.tag}>, neither RSS 2.0 nor Atom")
     newest: dict[str, Article] = {}
     for article in found:
         if article.guid not in newest or newest[article.guid].updated < article.updated:
@@ -39,15 +41,28 @@ def parse_feed(raw: bytes) -> list[Article]:
     return list(newest.values())
 
 
-def _entries(feed: ET.Element, tag: str, read: Callable[[ET.Element, str], Article]) -> list[Article]:
+def _entries(feed: ET.Element, name: str, tag: str, read: Callable[[ET.Element, str], Article]) -> list[Article]:
     source = _text(feed, "title") or _text(feed, f"{_ATOM}title")
     entries = feed.findall(tag)
     if not entries:
-        raise BrokenFeed(f"{source or 'the feed'} has no entries")
-    try:
-        return [read(entry, source) for entry in entries]
-    except ValueError as error:
-        raise BrokenFeed(f"{source}: {error}") from error
+        raise BrokenFeed(f"{name} has no entries")
+    found, problems = [], []
+    for entry in entries:
+        try:
+            found.append(_checked(read(entry, source)))
+        except ValueError as error:
+            problems.append(error)
+    if not found:
+        raise BrokenFeed(f"{name}: {problems[0]}") from problems[0]
+    if problems:  # the others are good
+        logger.warning("%s: %d of %d entries cannot be read: %s", name, len(problems), len(entries), problems[0])
+    return found
+
+
+def _checked(article: Article) -> Article:
+    if not (article.guid and article.title and article.paragraphs):
+        raise ValueError(f"{article.title or article.guid or 'an entry'} has no id, no title or no text")
+    return article
 
 
 def _from_rss(item: ET.Element, source: str) -> Article:
@@ -116,7 +131,4 @@ def _paragraphs(html: str) -> tuple[str, ...]:
     parser = _Paragraphs()
     parser.feed(html)
     parser.close()
-    found = tuple(text for text in (" ".join(one.split()) for one in parser.found) if text)
-    if not found:
-        raise BrokenFeed("an entry has no text")
-    return found
+    return tuple(text for text in (" ".join(one.split()) for one in parser.found) if text)

@@ -15,7 +15,7 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from ..rehearsal.pace import SERVICES, half_of, note
+from ..rehearsal.pace import SERVICES, note
 from .handlers import HANDLERS, queue_of
 from .storage_queue import QueueMessage
 
@@ -32,11 +32,9 @@ class Result:
 
 def process_message(task: str, message: QueueMessage, run_log: Path) -> Result:
     """Run the handler; the notes and pauses are those of the rehearsal."""
-    note(run_log, "start", task, message.id)
-    time.sleep(half_of(task))
+    time.sleep(note(run_log, "start", task, message.id))
     HANDLERS[task](json.loads(message.content))
-    note(run_log, "done", task, message.id)
-    time.sleep(half_of(task))
+    time.sleep(note(run_log, "done", task, message.id))
     return Result(success=True)
 
 

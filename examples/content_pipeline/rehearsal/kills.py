@@ -1,15 +1,12 @@
-"""Kills every service once, in the middle of its work, and notes what the kill cost."""
+"""Kills every service once, at the run that `pace.py` lets wait for it, and notes what the kill cost."""
 
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from .pace import SERVICES
+from .pace import PLAN, SERVICES, marker
 from .processes import Processes
 from .run_log import Note, RunLog
-
-#: Each service is killed when its n-th run says this. "done": the work is done, and its message is not.
-PLAN = {"collect": ("done", 4), "process": ("done", 40), "generate": ("done", 70), "build": ("start", 1)}
 
 
 @dataclass
@@ -69,6 +66,7 @@ class Killer:
         pid = self._processes.pid(service)
         self._processes.kill(service)
         at = time.time() + self._skipped()
+        marker(self._log.path, task).touch()
         self._log.follow()  # what it noted before it died
         self._processes.start(service)
         self.kills.append(Kill(service, at, self._log.in_hand(pid)))

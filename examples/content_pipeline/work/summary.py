@@ -44,7 +44,7 @@ def extract(text: str) -> str:
             for i in range(len(sentences))
         ]
     whole = [i for i in range(1, len(sentences)) if _is_whole(sentences[i])]
-    second = max(whole or [1], key=lambda i: rank[i])
+    second = max(whole or [1], key=lambda i: rank[i] / (i + 1))  # what matters is said early
     return f"{sentences[0]} {sentences[second]}"
 
 

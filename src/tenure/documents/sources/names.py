@@ -1,0 +1,30 @@
+"""Names of documents: relative paths with slashes, which cannot lead out of their document set."""
+
+import re
+
+from tenure.documents.errors import DocumentMissing
+
+_LONGEST = 1_000
+_CONTROL = re.compile(r"[\x00-\x1f\x7f\\]")
+#: Of the names of document sets: one folder, and nothing that a shell or a URL reads differently.
+_SET = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
+
+
+def checked_name(name: str, *, may_be_folder: bool = False) -> str:
+    """The name, if it stays inside its set; with `may_be_folder` also one that ends with a slash, or none."""
+    parts = name.split("/")
+    if may_be_folder and not parts[-1]:
+        parts.pop()
+    is_outside = any(part in ("", ".", "..") for part in parts)
+    if is_outside or len(name) > _LONGEST or _CONTROL.search(name):
+        raise DocumentMissing(f"{name[:100]!r} is no name of a document: it must be a relative path inside the set")
+    return name
+
+
+def checked_set(document_set: str) -> str:
+    """The name of a document set, if it is one."""
+    if not _SET.fullmatch(document_set):
+        raise DocumentMissing(
+            f"{document_set[:100]!r} is no name of a document set: letters, digits, dots, dashes, at most 100"
+        )
+    return document_set

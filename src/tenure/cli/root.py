@@ -68,6 +68,13 @@ _SECTIONS = {
             "Register receivers of webhooks; show and replay deliveries.",
         ),
     },
+    "Documents": {
+        # By name alone: nothing of Tenure imports this package.
+        "documents": (
+            "tenure.documents.cli.command:documents",
+            "Index documents; search, summarize and ask them.",
+        ),
+    },
     "More": {
         "monitoring": (
             "tenure.cli.commands.monitoring:monitoring",

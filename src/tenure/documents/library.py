@@ -136,7 +136,7 @@ class Library:
         """Open the index, and create what is missing. Every verb does it first."""
         async with self._opening:
             if not self._is_open:
-                await self.index.open(None if self.embedder is None else self.embedder.name)
+                await self.index.open(self.embedder)
                 self._is_open = True
 
     async def close(self) -> None:

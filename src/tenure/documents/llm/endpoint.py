@@ -1,11 +1,13 @@
-"""The HTTP client for anything that speaks OpenAI's API: one POST of JSON, one answer, every failure an `EndpointError`.
+"""The HTTP client for anything that speaks OpenAI's API: one call with JSON, one answer, every failure an `EndpointError`.
 
 Nothing is repeated here: a handler that meets a busy endpoint is snoozed, so that its worker does something else.
 """
 
 import email.utils
+from collections.abc import Mapping
 from datetime import UTC
 from http import HTTPStatus
+from types import MappingProxyType
 from typing import Any
 
 import msgspec
@@ -32,20 +34,27 @@ class Endpoint:
         self._seconds = seconds
 
     async def post(self, path: str, body: Any) -> Any:
-        """The answer to one call, as JSON. Raises `EndpointError`."""
+        """The answer to a POST, as JSON. Raises `EndpointError`."""
+        return await self.call("POST", path, body)
+
+    async def call(
+        self, method: str, path: str, body: Any = None, headers: Mapping[str, str] = MappingProxyType({})
+    ) -> Any:
+        """The answer to one call, as JSON; None: it is empty. Raises `EndpointError`."""
         try:
             import aiohttp  # noqa: PLC0415 - of the extra
         except ImportError as error:
             raise MissingExtra("calls to models need an HTTP client: pip install 'tenure[documents]'") from error
-        headers = {"Content-Type": "application/json"}
+        sent = {"Content-Type": "application/json", **headers}
         if self._key:
-            headers["Authorization"] = f"Bearer {self._key}"
+            sent["Authorization"] = f"Bearer {self._key}"
+        data = None if body is None else msgspec.json.encode(body)
         url = f"{self.base_url}/{path}"
         timeout = aiohttp.ClientTimeout(total=self._seconds)
         try:
             async with (
                 aiohttp.ClientSession(timeout=timeout) as session,
-                session.post(url, data=msgspec.json.encode(body), headers=headers, allow_redirects=False) as response,
+                session.request(method, url, data=data, headers=sent, allow_redirects=False) as response,
             ):
                 raw = await response.content.read(_MOST_BYTES + 1)
                 # `read(n)` may return less than there is.

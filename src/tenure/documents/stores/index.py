@@ -1,4 +1,7 @@
-"""The port of an index. Implemented by `sqlite.py`, `postgres.py` and `supabase.py`; one suite of tests holds all three."""
+"""The port of an index.
+
+Implemented by `sqlite.py`, `postgres.py` and `supabase.py`; one suite of tests holds all three to it.
+"""
 
 from collections.abc import Sequence
 from typing import Protocol
@@ -6,6 +9,8 @@ from typing import Protocol
 import msgspec
 
 from tenure.documents.chunk import Chunk, StoredDocument
+from tenure.documents.embedding.embedder import Embedder
+from tenure.documents.errors import IndexMismatch
 
 
 class Candidate(msgspec.Struct, frozen=True, kw_only=True):
@@ -36,19 +41,15 @@ class Question(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Index(Protocol):
-    """Keeps documents and finds chunks. Every verb raises `IndexUnavailable` where the store is away."""
+    """Keeps documents and finds chunks. Verbs raise `IndexUnavailable`, or `EndpointError`, if it is away."""
 
     @property
     def place(self) -> str:
         """Where it is, for people: no secrets."""
         ...
 
-    async def open(self, embedder: str | None) -> None:
-        """Connect, and create what is missing.
-
-        `embedder`: the name of the one in use; None: none is. Raises `IndexMismatch` where vectors of another one are
-        there.
-        """
+    async def open(self, embedder: Embedder | None) -> None:
+        """Connect, and create what is missing. Raises `IndexMismatch` where vectors of another embedder are there."""
         ...
 
     async def close(self) -> None:
@@ -86,3 +87,12 @@ class Index(Protocol):
     async def summary(self, document_set: str, name: str) -> str | None:
         """The summary of a document. None: none was made."""
         ...
+
+
+def compare(place: str, kept: str, embedder: str) -> None:
+    """Raise `IndexMismatch` where the vectors of an index are of another embedder."""
+    if kept != embedder:
+        raise IndexMismatch(
+            f"the vectors of {place} were made by {kept}, and {embedder} is set now: set the embedder back, or ingest"
+            " all documents into a new index. Nothing was changed"
+        )

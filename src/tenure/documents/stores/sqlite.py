@@ -14,8 +14,9 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from tenure.documents.chunk import Chunk, StoredDocument
-from tenure.documents.errors import IndexMismatch, IndexUnavailable
-from tenure.documents.stores.index import Candidate, Question
+from tenure.documents.embedding.embedder import Embedder
+from tenure.documents.errors import IndexUnavailable
+from tenure.documents.stores.index import Candidate, Question, compare
 from tenure.documents.stores.vectors import MOST_VECTORS, VectorCache
 
 T = TypeVar("T")
@@ -69,9 +70,9 @@ class SqliteIndex:
         """The file."""
         return f"sqlite:///{self._path}"
 
-    async def open(self, embedder: str | None) -> None:
+    async def open(self, embedder: Embedder | None) -> None:
         """Create the tables, and compare the embedder."""
-        await self._do(lambda db: self._open(db, embedder))
+        await self._do(lambda db: self._open(db, None if embedder is None else embedder.name))
 
     def _open(self, db: sqlite3.Connection, embedder: str | None) -> None:
         db.execute("PRAGMA journal_mode = WAL")
@@ -83,7 +84,7 @@ class SqliteIndex:
             if layout != _LAYOUT:
                 raise IndexUnavailable(f"{self.place} has layout {layout}, and this Tenure knows {_LAYOUT}: upgrade it")
             if embedder is not None:
-                _compare(self.place, _kept(db, "embedder", embedder), embedder)
+                compare(self.place, _kept(db, "embedder", embedder), embedder)
 
     async def close(self) -> None:
         """Nothing is open between calls."""
@@ -261,19 +262,6 @@ def _kept(db: sqlite3.Connection, name: str, value: str) -> str:
     db.execute("INSERT OR IGNORE INTO meta (name, value) VALUES (?, ?)", (name, value))
     (kept,) = db.execute("SELECT value FROM meta WHERE name = ?", (name,)).fetchone()
     return str(kept)
-
-
-def _compare(place: str, kept: str, embedder: str) -> None:
-    if kept != embedder:
-        raise IndexMismatch(mismatch(place, kept, embedder))
-
-
-def mismatch(place: str, kept: str, embedder: str) -> str:
-    """The sentence for an index of another embedder."""
-    return (
-        f"the vectors of {place} were made by {kept}, and {embedder} is set now: set the embedder back, or ingest all"
-        " documents into a new index. Nothing was changed"
-    )
 
 
 def _count_change(db: sqlite3.Connection) -> None:

@@ -17,7 +17,7 @@ def test_paragraphs_below_one_heading_are_joined() -> None:
 def test_a_heading_begins_a_chunk_where_the_one_before_is_large_enough() -> None:
     large = "word " * 60
     chunks = list(chunks_of([Part(large, ("A",)), Part("small", ("A", "B")), Part("text", ("A", "C"))]))
-    assert [(chunk.heading, chunk.text) for chunk in chunks] == [("A", large.strip()), ("A › B", "small\n\nC\ntext")]
+    assert [(chunk.heading, chunk.text) for chunk in chunks] == [("A", large.strip()), ("A › B", "small\n\nC\n\ntext")]
 
 
 def test_a_chunk_knows_the_page_on_which_it_begins() -> None:

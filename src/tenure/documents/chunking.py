@@ -40,7 +40,7 @@ def _below(part: Part, first: Part, texts: list[str], text: str) -> str:
     """A text, with its heading above it where the chunk began below another."""
     if part.headings == first.headings or not part.headings or part.headings[-1] in "\n".join(texts):
         return text
-    return f"{part.headings[-1]}\n{text}"
+    return f"{part.headings[-1]}\n\n{text}"
 
 
 def _chunk(number: int, texts: list[str], first: Part) -> Chunk:

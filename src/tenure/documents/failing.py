@@ -4,8 +4,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from tenure import Reject, Retry, Snooze
-from tenure.documents.errors import EndpointError, IndexMismatch, IndexUnavailable, Trouble
-from tenure.errors import BadURL, MissingExtra
+from tenure.documents.errors import DocumentMissing, EndpointError, IndexMismatch, IndexUnavailable, Trouble
+from tenure.errors import BadArgument, BadURL, MissingExtra
 
 #: Where a busy endpoint does not say when it takes calls again.
 _BUSY_SECONDS = 15.0
@@ -26,6 +26,8 @@ def verdicts() -> Iterator[None]:
                 raise Retry(after, str(error)) from error
             case Trouble.WRONG:
                 raise Reject(str(error)) from error
+    except BadArgument as error:
+        raise DocumentMissing(str(error)) from error
     except IndexUnavailable as error:
         raise Retry(reason=str(error)) from error
     except (IndexMismatch, MissingExtra, BadURL) as error:

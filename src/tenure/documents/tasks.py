@@ -19,6 +19,7 @@ from tenure.documents.library import Library
 from tenure.documents.reading.kind import can_be_read
 from tenure.documents.sources.names import checked_name, checked_set
 from tenure.documents.summarize import Summary, summarize_document
+from tenure.errors import BadArgument
 
 #: The tasks, by name.
 NAMES = ("ingest", "summarize", "agent")
@@ -93,9 +94,9 @@ async def _ingest_folder(ctx: Context, library: Library, of: str, folder: str) -
 
         try:
             one = await _ingest_one(ctx, library, of, name, tell)
-        except (DocumentUnreadable, DocumentMissing) as error:
+        except (DocumentUnreadable, DocumentMissing, BadArgument) as error:
             done.failed += 1
-            done.refused = [*done.refused, Refused(name, error.reason)][:_LISTED]
+            done.refused = [*done.refused, Refused(name, str(error))][:_LISTED]
         else:
             done.indexed += one.status == "indexed"
             done.unchanged += one.status == "unchanged"

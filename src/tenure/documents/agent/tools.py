@@ -4,8 +4,8 @@ from typing import Any
 
 from tenure.documents.agent.calculator import calculate
 from tenure.documents.agent.tool import LONGEST_RESULT, Tool
-from tenure.documents.errors import DocumentMissing
 from tenure.documents.library import Library
+from tenure.errors import BadArgument
 
 _HITS = 5
 
@@ -14,14 +14,17 @@ def tools_of(library: Library, document_set: str) -> list[Tool]:
     """Search, fetch, and a calculator, for one document set."""
 
     async def search(question: str) -> list[dict[str, Any]]:
-        hits = await library.search(question, document_set=document_set, limit=_HITS)
+        try:
+            hits = await library.search(question, document_set=document_set, limit=_HITS)
+        except BadArgument as error:
+            raise ValueError(str(error)) from error
         return [{"name": hit.name, "heading": hit.heading, "page": hit.page, "text": hit.text} for hit in hits]
 
     async def fetch_document(name: str) -> dict[str, Any]:
         try:
             text = await library.text(name, document_set=document_set)
-        except DocumentMissing as error:
-            raise ValueError(error.reason) from error
+        except BadArgument as error:
+            raise ValueError(str(error)) from error
         if text is None:
             raise ValueError(f"there is no document {name!r} in this document set")
         return {"name": name, "text": text[:LONGEST_RESULT], "is_whole": len(text) <= LONGEST_RESULT}

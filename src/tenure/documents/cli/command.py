@@ -1,4 +1,4 @@
-"""`tenure documents`: ingest, search, list, remove, summarize, agent, recall, serve."""
+"""`tenure documents`: ingest, search, list, remove, summarize, agent, recall, serve, schema."""
 
 import click
 
@@ -6,6 +6,7 @@ from tenure.documents.cli.agent import agent
 from tenure.documents.cli.ingest import ingest
 from tenure.documents.cli.inventory import documents_list, remove
 from tenure.documents.cli.recall import recall
+from tenure.documents.cli.schema import schema
 from tenure.documents.cli.search import search
 from tenure.documents.cli.serve import serve
 from tenure.documents.cli.summarize import summarize
@@ -20,5 +21,5 @@ def documents() -> None:
     """
 
 
-for _command in (ingest, search, documents_list, remove, summarize, agent, recall, serve):
+for _command in (ingest, search, documents_list, remove, summarize, agent, recall, serve, schema):
     documents.add_command(_command)

@@ -2,7 +2,7 @@
 
 import re
 
-from tenure.documents.errors import DocumentMissing
+from tenure.errors import BadArgument
 
 _LONGEST = 1_000
 _CONTROL = re.compile(r"[\x00-\x1f\x7f\\]")
@@ -11,20 +11,23 @@ _SET = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 
 
 def checked_name(name: str, *, may_be_folder: bool = False) -> str:
-    """The name, if it stays inside its set; with `may_be_folder` also one that ends with a slash, or none."""
+    """The name, if it stays inside its set; with `may_be_folder` also one with a slash at its end, or none.
+
+    Raises `BadArgument`.
+    """
     parts = name.split("/")
     if may_be_folder and not parts[-1]:
         parts.pop()
     is_outside = any(part in ("", ".", "..") for part in parts)
     if is_outside or len(name) > _LONGEST or _CONTROL.search(name):
-        raise DocumentMissing(f"{name[:100]!r} is no name of a document: it must be a relative path inside the set")
+        raise BadArgument(f"{name[:100]!r} is no name of a document: it must be a relative path inside the set")
     return name
 
 
 def checked_set(document_set: str) -> str:
-    """The name of a document set, if it is one."""
+    """The name of a document set, if it is one. Raises `BadArgument`."""
     if not _SET.fullmatch(document_set):
-        raise DocumentMissing(
+        raise BadArgument(
             f"{document_set[:100]!r} is no name of a document set: letters, digits, dots, dashes, at most 100"
         )
     return document_set

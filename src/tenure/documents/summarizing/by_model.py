@@ -57,11 +57,13 @@ async def summarise_by_model(
 def in_parts(texts: Sequence[str]) -> list[str]:
     """Texts joined up to the size of a part."""
     parts: list[str] = []
-    for text in texts:
-        if parts and len(parts[-1]) + len(text) < PART:
-            parts[-1] += f"\n\n{text}"
-        else:
-            parts.append(text[:PART])
+    for whole in texts:
+        for start in range(0, len(whole), PART):
+            text = whole[start : start + PART]
+            if parts and len(parts[-1]) + len(text) < PART:
+                parts[-1] += f"\n\n{text}"
+            else:
+                parts.append(text)
     return parts
 
 

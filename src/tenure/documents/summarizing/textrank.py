@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from tenure.documents.stores.words import words_of
 
 #: More sentences than this are ranked in parts: the work grows with the square.
-MOST = 400
+MOST = 200
 _DAMPING = 0.85
 _ROUNDS = 30
 _SENTENCE = re.compile(r"(?<=[.!?…])[\"')\]]*\s+(?=[\"'(\[]?[A-ZÀ-ÞА-Я0-9])|\n{2,}")

@@ -1,6 +1,6 @@
 """A program that ingests a folder and is killed (`kill -9` of itself) at one point of it, for `test_killing.py`.
 
-    python -m tests.documents.killed FOLDER POINT NAME
+python -m tests.documents.killed FOLDER POINT NAME
 """
 
 import asyncio
@@ -38,7 +38,7 @@ def _at(point: str, name: str) -> None:
 
         async def put(self: SqliteIndex, document: Any, chunks: Any, vectors: Any) -> None:
             if document.name == name:
-                sqlite._count_change = _die
+                sqlite._count_change = _die  # type: ignore[assignment]
             await original(self, document, chunks, vectors)
 
         SqliteIndex.put = put  # type: ignore[method-assign]
@@ -70,7 +70,7 @@ async def main(folder: Path, point: str, name: str) -> None:
     library.register(app)
     async with app, app.worker():
         handle = await app.submit("ingest", {"filename": ""}, id="the-folder")
-        print(await handle.result())
+        sys.stdout.write(f"{await handle.result()}\n")
     await library.close()
 
 

@@ -72,7 +72,7 @@ class ModelServer:
         server = self
 
         class Handler(BaseHTTPRequestHandler):
-            def do_POST(self) -> None:  # noqa: N802 - http.server's
+            def do_POST(self) -> None:
                 body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
                 server.calls.append((self.path, body, dict(self.headers)))
                 status, raw, headers = server.answer(self.path, body)

@@ -17,9 +17,9 @@ def _server() -> Any:
     binary("pgserver")  # raises `NotInstalled`
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # it asks for a folder of the user's session, which there may be none of
-        import pgserver
+        from pgserver.postgres_server import get_server
 
-        return pgserver.get_server(tempfile.mkdtemp(prefix="tenure-pg-"), cleanup_mode="delete")
+        return get_server(tempfile.mkdtemp(prefix="tenure-pg-"), cleanup_mode="delete")
 
 
 def new_database() -> str:

@@ -35,9 +35,7 @@ async def test_documents_are_embedded_by_an_endpoint(make_library: MakeLibrary, 
         assert (path, body["model"], headers["Authorization"]) == ("/v1/embeddings", "small", "Bearer sk-test")
 
 
-async def test_an_endpoint_that_is_rate_limited_snoozes_the_message(
-    make_library: MakeLibrary, tasks: RunTask
-) -> None:
+async def test_an_endpoint_that_is_rate_limited_snoozes_the_message(make_library: MakeLibrary, tasks: RunTask) -> None:
     with model_server() as server:
         server.failures = [Failure(429, headers=(("Retry-After", "1"),))]
         library = make_library(embedder=None, environment=of(server))
@@ -108,7 +106,9 @@ async def test_an_endpoint_that_is_slow_or_away_is_tried_again(make_library: Mak
     assert "cannot be reached" in tried.reason.text
 
 
-@pytest.mark.parametrize(("said", "least", "most"), [("7", 7, 7), ("no", None, None), ("Thu, 01 Jan 2099 00:00:00 GMT", 1e9, 1e10)])
+@pytest.mark.parametrize(
+    ("said", "least", "most"), [("7", 7, 7), ("no", None, None), ("Thu, 01 Jan 2099 00:00:00 GMT", 1e9, 1e10)]
+)
 async def test_an_endpoint_says_when_to_come_back(said: str, least: float | None, most: float | None) -> None:
     with model_server() as server:
         server.failures = [Failure(429, headers=(("Retry-After", said),))]
@@ -129,7 +129,7 @@ async def test_a_summary_by_a_model_is_made_in_parts_and_kept(
         library = make_library(environment=of(server, TENURE_DOCUMENTS_MODEL="large"))
         long = "\n\n".join(f"Paragraph {number}: " + "leases end. " * 100 for number in range(30))
         (folder / "long.md").write_text(long, encoding="utf-8")
-        server.replies = [{"content": f"Part {number}."} for number in range(1, 5)] + [{"content": "All of it."}]
+        server.replies = [*({"content": f"Part {number}."} for number in range(1, 5)), {"content": "All of it."}]
         async with tasks(library) as run:
             done = await run("summarize", filename="long.md")
             assert done.result is not None

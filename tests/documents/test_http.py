@@ -14,7 +14,7 @@ pytestmark = pytest.mark.real_time
 
 
 async def get(library: Library, path: str, *, token: str = "", given: str = "") -> tuple[int, Any]:
-    headers = {"Authorization": given.encode()} if given else {}
+    headers = {b"Authorization": given.encode()} if given else {}
     transport = httpx.ASGITransport(asgi(library, token=token))
     async with httpx.AsyncClient(transport=transport, base_url="http://test") as client:
         answer = await client.get(path, headers=headers)

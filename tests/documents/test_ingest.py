@@ -1,5 +1,6 @@
 """Ingest: what becomes of documents, and what the message of each says."""
 
+import asyncio
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ from tenure.documents.ingest import Ingested, ingest_document
 from tenure.documents.sources.folder import FolderSource
 from tenure.record import Record
 
-from .conftest import LEASES, MakeLibrary, RunTask
+from .conftest import MakeLibrary, RunTask
 from .embedders import WordEmbedder
 from .pdf_file import pdf
 
@@ -104,9 +105,7 @@ async def test_a_document_that_cannot_be_read_is_a_dead_letter_and_the_worker_go
 
 
 @pytest.mark.parametrize("name", ["../north/secret.md", "/etc/passwd", "a/../../b.md", "a\\b.md", "gone.md", "link.md"])
-async def test_no_name_leads_out_of_the_document_set(
-    library: Library, tasks: RunTask, folder: Path, name: str
-) -> None:
+async def test_no_name_leads_out_of_the_document_set(library: Library, tasks: RunTask, folder: Path, name: str) -> None:
     north = folder.parent / "north"
     north.mkdir()
     (north / "secret.md").write_text("secret", encoding="utf-8")
@@ -152,17 +151,13 @@ async def test_an_index_of_another_embedder_is_refused(make_library: MakeLibrary
 
 
 async def test_a_source_that_is_away_is_tried_again(make_library: MakeLibrary, tasks: RunTask, folder: Path) -> None:
-    (folder / "leases.md").unlink()
-    (folder / "clocks.md").unlink()
-    folder.rmdir()
-    folder.parent.rename(folder.parents[1] / "elsewhere")
+    elsewhere = folder.parents[1] / "elsewhere"
+    await asyncio.to_thread(folder.parent.rename, elsewhere)
     library = make_library()
     async with tasks(library) as run:
         tried = await run("ingest", filename="leases.md", until=lambda record: record.reason is not None)
         assert tried.reason is not None
         assert "cannot be read" in tried.reason.text
         assert tried.state is not MessageState.DEAD
-        (folder.parents[1] / "elsewhere").rename(folder.parent)
-        folder.mkdir()
-        (folder / "leases.md").write_text(LEASES, encoding="utf-8")
+        await asyncio.to_thread(elsewhere.rename, folder.parent)
         assert result(await run("ingest", filename="leases.md"))["status"] == "indexed"

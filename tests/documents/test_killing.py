@@ -11,7 +11,6 @@ from pathlib import Path
 import msgspec
 import pytest
 
-
 from .model_server import model_server
 
 pytestmark = [pytest.mark.scenario, pytest.mark.real_time]
@@ -52,7 +51,9 @@ def test_a_worker_killed_anywhere_leaves_one_copy_of_each_chunk(point: str, tmp_
 
     assert run(point).returncode == -signal.SIGKILL
     begun = index(tmp_path / "documents.db")
-    assert begun == {name: chunks for name, chunks in whole.items() if name < ("d" if point == "after the write" else "c")}
+    assert begun == {
+        name: chunks for name, chunks in whole.items() if name < ("d" if point == "after the write" else "c")
+    }
     again = run("nowhere")
     assert again.returncode == 0, again.stderr
     assert index(tmp_path / "documents.db") == whole

@@ -53,7 +53,10 @@ async def test_a_word_document_keeps_its_headings_and_tables() -> None:
     row = "<w:tr><w:tc><w:p><w:r><w:t>a</w:t></w:r></w:p></w:tc><w:tc><w:p><w:r><w:t>b</w:t></w:r></w:p></w:tc></w:tr>"
     body = f"{paragraph('Leases', 'Heading1')}{paragraph('The text.')}<w:tbl>{row}</w:tbl>"
     reading = await read("a.docx", docx(body))
-    assert [(part.text, part.headings) for part in reading.parts] == [("The text.", ("Leases",)), ("a | b", ("Leases",))]
+    assert [(part.text, part.headings) for part in reading.parts] == [
+        ("The text.", ("Leases",)),
+        ("a | b", ("Leases",)),
+    ]
 
 
 async def test_a_page_of_html_is_read_without_scripts_and_menus() -> None:

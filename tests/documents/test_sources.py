@@ -1,6 +1,6 @@
 """Documents that are fetched from a container of Azure or a bucket of S3, by the stand-ins for them."""
 
-import boto3
+import boto3  # type: ignore[import-untyped]
 import pytest
 from azure.storage.blob import ContainerClient
 from tests.standalone.environment import aws_environment, azure_environment
@@ -53,9 +53,7 @@ async def test_files_are_fetched_and_listed(place: str, request: pytest.FixtureR
         await source.close()
 
 
-async def test_a_container_or_bucket_that_is_not_there_is_said_to_be_missing(
-    bucket: Source, container: Source
-) -> None:
+async def test_a_container_or_bucket_that_is_not_there_is_said_to_be_missing(bucket: Source, container: Source) -> None:
     environment = azure_environment()
     for gone in (source_of("blob://devstoreaccount1/nothing", environment), source_of("s3://nothing", {})):
         try:

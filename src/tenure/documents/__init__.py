@@ -2,9 +2,9 @@
 
     from tenure.documents import Library, Tool
 
-Offline by default: documents of a folder, an index in SQLite, embeddings by wordllama, extracts as summaries. A container
-of Azure or a bucket of S3, PostgreSQL or Supabase, and any endpoint that speaks OpenAI's API are used where the
-environment names them (`settings.py`).
+Offline by default: documents of a folder, an index in SQLite, embeddings by wordllama, extracts as summaries. A
+container of Azure or a bucket of S3, PostgreSQL or Supabase, and any endpoint that speaks OpenAI's API are used where
+the environment names them (`settings.py`).
 
 Nothing of Tenure imports this package; the command line finds its commands by their name. The names are imported when
 they are first used, as those of `tenure` are.

@@ -1,7 +1,7 @@
-"""What goes wrong with documents, the index and endpoints. Each has a stable code and a sentence that says what to do.
+"""What goes wrong with documents, the index and endpoints: a stable code and a sentence that says what to do.
 
-`DocumentUnreadable` is a `Reject`: the message of that document is a dead letter at once, since no retry can fix a file.
-An `EndpointError` becomes a `Snooze`, a `Retry` or a `Reject` in a handler (`failing.py`).
+`DocumentUnreadable` is a `Reject`: the message of that document is a dead letter at once, since no retry can fix a
+file. An `EndpointError` becomes a `Snooze`, a `Retry` or a `Reject` in a handler (`failing.py`).
 """
 
 from enum import StrEnum

@@ -1,11 +1,12 @@
 """Ingest: fetch a document, read it, cut it into chunks, embed them, and put them into the index in one step.
 
 A document's version is the SHA-256 of its bytes and of everything else that its chunks depend on. Of a version that is
-in the index nothing is done again, and a version replaces the one before as a whole: so a run that is repeated, or killed
-anywhere, leaves one copy of each chunk.
+in the index nothing is done again, and a version replaces the one before as a whole: so a run that is repeated, or
+killed anywhere, leaves one copy of each chunk.
 """
 
 import hashlib
+import re
 from collections.abc import Awaitable, Callable, Sequence
 from pathlib import PurePosixPath
 from typing import Protocol
@@ -43,13 +44,24 @@ class Tools(Protocol):
     """What an ingest works with; `library.py` has it."""
 
     @property
-    def index(self) -> Index: ...
+    def index(self) -> Index:
+        """Where chunks go."""
+        ...
+
     @property
-    def embedder(self) -> Embedder | None: ...
+    def embedder(self) -> Embedder | None:
+        """What makes vectors. None: nothing does."""
+        ...
+
     @property
-    def limits(self) -> Limits: ...
+    def limits(self) -> Limits:
+        """How much of a document is read."""
+        ...
+
     @property
-    def by_docling(self) -> bool: ...
+    def by_docling(self) -> bool:
+        """Whether PDF and DOCX are read by Docling."""
+        ...
 
 
 Tell = Callable[[float, str], None]
@@ -92,11 +104,17 @@ def title_of(name: str, parts: Sequence[Part]) -> str:
     return first.headings[0] if first is not None and first.headings else PurePosixPath(name).stem
 
 
+def words_of_name(name: str) -> str:
+    """The words in a document's name: people search for them, too."""
+    return " ".join(re.findall(r"\w+", PurePosixPath(name).with_suffix("").as_posix()))
+
+
 async def _embed(embedder: Embedder, name: str, title: str, chunks: Sequence[Chunk], tell: Tell) -> list[bytes]:
+    about = f"{title} {words_of_name(name)}"
     vectors: list[bytes] = []
     for start in range(0, len(chunks), _BATCH):
         batch = chunks[start : start + _BATCH]
-        vectors += await embedder.embed([f"{title}\n{chunk.heading}\n{chunk.text}" for chunk in batch])
+        vectors += await embedder.embed([f"{about}\n{chunk.heading}\n{chunk.text}" for chunk in batch])
         done = len(vectors) / len(chunks)
         tell(_READING + (1 - _READING) * done, f"{name}: embedded {len(vectors):,} of {len(chunks):,} chunks")
     return vectors

@@ -1,14 +1,14 @@
 """`Library`: documents that can be searched, and the tasks that fill it. The face of the package for Python.
 
-    library = Library()             # where, the environment says
-    library.register(app)           # the tasks ingest, summarize and agent
-    await library.search("how long is a lease?", document_set="southhaven")
+library = Library()             # where, the environment says
+library.register(app)           # the tasks ingest, summarize and agent
+await library.search("how long is a lease?", document_set="southhaven")
 """
 
 import asyncio
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Self
+from typing import Self
 
 from tenure import Tenure
 from tenure.documents.agent.tool import Tool
@@ -151,6 +151,6 @@ class Library:
         await self.open()
         return self
 
-    async def __aexit__(self, *_: Any) -> None:
+    async def __aexit__(self, *_: object) -> None:
         """Disconnect."""
         await self.close()

@@ -1,7 +1,7 @@
 """Hybrid search: by words and by meaning, the two lists joined by rank.
 
-A chunk's score is the sum of 1 ÷ (60 + rank) over the lists that have it (reciprocal rank fusion), as a share of the
-score of one that is first in all of them. Ranks can be added where scores cannot: bm25 and cosines have no common scale.
+A chunk's score is the sum of 1 ÷ (60 + rank) over the lists that have it (reciprocal rank fusion), as a share of that
+of one that is first in all of them. Ranks can be added where scores cannot: bm25 and cosines have no common scale.
 """
 
 from collections.abc import Iterable

@@ -1,11 +1,11 @@
 """The loop of the agent: ask the model, call the tools that it wants, until it answers or a limit ends it.
 
-Everything is checkpointed before the next thing begins: the model's turn before its tools are called, the start of a tool
-that has an effect before the call, every answer of a tool before the next one. So a crash resumes at the step, asks the
-model nothing twice that it has answered, and repeats no effect.
+Everything is checkpointed before the next thing begins: the model's turn before its tools are called, the start of a
+tool that has an effect before the call, every answer of a tool before the next one. So a crash resumes at the step,
+asks the model nothing twice that it has answered, and repeats no effect.
 
-The text of documents goes to the model as data: as JSON in a tool's turn, below an order to follow nothing in it. No tool
-takes a document set or a path, so whatever a text talks the model into stays inside the set.
+The text of documents goes to the model as data: as JSON in a tool's turn, below an order to follow nothing in it. No
+tool takes a document set or a path, so whatever a text talks the model into stays inside the set.
 """
 
 import asyncio

@@ -13,13 +13,18 @@ LONGEST_RESULT = 16_000
 class Tool:
     """A function with a name, a description, and typed parameters, all of which the model sees.
 
-        async def order(article: str, count: int = 1) -> str: ...
+    async def order(article: str, count: int = 1) -> str: ...
 
-        Tool(order, "Order an article.", has_effect=True)
+    Tool(order, "Order an article.", has_effect=True)
     """
 
     def __init__(
-        self, function: Callable[..., Awaitable[Any] | Any], description: str, *, has_effect: bool = False, name: str = ""
+        self,
+        function: Callable[..., Awaitable[Any] | Any],
+        description: str,
+        *,
+        has_effect: bool = False,
+        name: str = "",
     ) -> None:
         """Offer `function`.
 

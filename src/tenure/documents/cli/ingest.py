@@ -20,7 +20,9 @@ from tenure.documents.stores.sqlite import SqliteIndex
 @set_option
 @index_option
 @click.option("--queue", metavar="URL", help="Where the messages are. Default: a file beside the index.")
-@click.option("-c", "--concurrency", type=click.IntRange(1, 64), default=4, show_default=True, help="Documents at once.")
+@click.option(
+    "-c", "--concurrency", type=click.IntRange(1, 64), default=4, show_default=True, help="Documents at once."
+)
 @json_option
 def ingest(
     folder: Path, document_set: str, index: str | None, queue: str | None, concurrency: int, as_json: bool  # noqa: FBT001

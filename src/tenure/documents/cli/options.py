@@ -23,7 +23,9 @@ def index_option(command: F) -> F:
 
 def set_option(command: F) -> F:
     """`--set`."""
-    return click.option("--set", "document_set", default="default", show_default=True, help="The document set.")(command)
+    return click.option("--set", "document_set", default="default", show_default=True, help="The document set.")(
+        command
+    )
 
 
 def json_option(command: F) -> F:

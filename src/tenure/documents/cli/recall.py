@@ -11,6 +11,8 @@ from tenure.documents.library import Library
 from tenure.documents.search import Mode
 from tenure.errors import BadArgument
 
+#: A document counts as found among so many.
+_FIRST = 5
 #: Passages that are looked at for the first documents: several may be of one.
 _PASSAGES = 60
 
@@ -72,7 +74,7 @@ async def _measure_mode(library: Library, document_set: str, known: list[Known],
     total = max(len(known), 1)
     return Recall(
         mode=mode, questions=len(known), at_1=sum(place == 1 for place in places) / total,
-        at_5=sum(place is not None and place <= 5 for place in places) / total,
+        at_5=sum(place is not None and place <= _FIRST for place in places) / total,
         mean_reciprocal_rank=sum(1 / place for place in places if place) / total,
-        missed=[one.question for one, place in zip(known, places, strict=True) if place is None or place > 5],
+        missed=[one.question for one, place in zip(known, places, strict=True) if place is None or place > _FIRST],
     )  # fmt: skip

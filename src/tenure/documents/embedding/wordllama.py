@@ -19,7 +19,7 @@ _loading = threading.Lock()
 
 def is_installed() -> bool:
     """Whether wordllama is here. There is no wheel of it for every Python."""
-    from importlib.util import find_spec  # noqa: PLC0415 - asked where the default is chosen
+    from importlib.util import find_spec
 
     return find_spec("wordllama") is not None and find_spec("numpy") is not None
 
@@ -35,7 +35,7 @@ class WordLlamaEmbedder:
 
 
 def _embed(texts: list[str]) -> list[bytes]:
-    import numpy as np  # noqa: PLC0415 - of the extra
+    import numpy as np
 
     vectors = _model().embed(texts, norm=True)
     return [row.tobytes() for row in np.asarray(vectors, dtype="<f4")]
@@ -45,7 +45,7 @@ def _imported() -> Any:
     """The package. It sets up logging for the whole program when it is imported: that is undone."""
     root = logging.getLogger()
     handlers, level = list(root.handlers), root.level
-    import wordllama  # noqa: PLC0415 - of the extra
+    import wordllama  # type: ignore[import-untyped, unused-ignore]
 
     root.handlers[:] = handlers
     root.setLevel(level)

@@ -1,4 +1,4 @@
-"""The HTTP client for anything that speaks OpenAI's API: one call with JSON, one answer, every failure an `EndpointError`.
+"""The HTTP client for anything that speaks OpenAI's API: one call, one answer, every failure an `EndpointError`.
 
 Nothing is repeated here: a handler that meets a busy endpoint is snoozed, so that its worker does something else.
 """
@@ -42,7 +42,7 @@ class Endpoint:
     ) -> Any:
         """The answer to one call, as JSON; None: it is empty. Raises `EndpointError`."""
         try:
-            import aiohttp  # noqa: PLC0415 - of the extra
+            import aiohttp
         except ImportError as error:
             raise MissingExtra("calls to models need an HTTP client: pip install 'tenure[documents]'") from error
         sent = {"Content-Type": "application/json", **headers}
@@ -66,7 +66,9 @@ class Endpoint:
         except (aiohttp.InvalidURL, aiohttp.NonHttpUrlClientError) as error:
             raise EndpointError(f"{url} is no URL that can be called: {error}", Trouble.WRONG) from error
         except (aiohttp.ClientError, OSError) as error:
-            raise EndpointError(f"{url} cannot be reached: {error or type(error).__name__}", Trouble.AWAY) from error
+            raise EndpointError(
+                f"{url} cannot be reached: {str(error) or type(error).__name__}", Trouble.AWAY
+            ) from error
         return _answer(url, status, raw, after)
 
 

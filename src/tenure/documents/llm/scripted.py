@@ -23,7 +23,13 @@ class ScriptedModel:
         #: What it was asked, oldest first.
         self.asked: list[tuple[Turn, ...]] = []
 
-    async def reply(self, turns: Sequence[Turn], *, tools: Sequence[Any] = (), most_tokens: int = 1_000) -> Reply:
+    async def reply(  # a script knows no limits
+        self,
+        turns: Sequence[Turn],
+        *,
+        tools: Sequence[Any] = (),  # noqa: ARG002 - of the port
+        most_tokens: int = 1_000,  # noqa: ARG002 - of the port
+    ) -> Reply:
         """The reply of this step."""
         self.asked.append(tuple(turns))
         said = sum(turn.role == "assistant" for turn in turns)

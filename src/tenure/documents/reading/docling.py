@@ -1,7 +1,7 @@
-"""Docling, where it is installed: better tables and reading order, for PDF and DOCX. Chosen by `TENURE_DOCUMENTS_READER`.
+"""Docling, where it is installed: better tables and reading order. Chosen by `TENURE_DOCUMENTS_READER=docling`.
 
-Docling fetches its models when it is first used, so it works only where it can, or where they are there already. It runs
-in a thread of the worker, so a file can hurt the worker here; read what comes from strangers without it.
+Docling fetches its models when it is first used, so it works only where it can, or where they are there already. It
+runs in a thread of the worker, so a file can hurt the worker here; read what comes from strangers without it.
 """
 
 import asyncio
@@ -17,7 +17,7 @@ from tenure.errors import MissingExtra
 
 def is_installed() -> bool:
     """Whether Docling is here."""
-    from importlib.util import find_spec  # noqa: PLC0415 - only where it was asked for
+    from importlib.util import find_spec
 
     return find_spec("docling") is not None
 
@@ -30,7 +30,7 @@ async def read_by_docling(name: str, data: bytes) -> list[Part]:
 
 
 def _convert(name: str, data: bytes) -> list[Part]:
-    import importlib  # noqa: PLC0415 - only where it was asked for
+    import importlib
 
     models: Any = importlib.import_module("docling.datamodel.base_models")
     converter: Any = importlib.import_module("docling.document_converter").DocumentConverter()

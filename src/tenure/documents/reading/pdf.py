@@ -13,8 +13,8 @@ Page = tuple[int, Part]
 
 def read_pdf(name: str, data: bytes, limits: Limits) -> Iterator[Page]:
     """Yield the number of pages with each page."""
-    import pypdf  # noqa: PLC0415 - of the extra
-    from pypdf.errors import PyPdfError  # noqa: PLC0415
+    import pypdf
+    from pypdf.errors import PyPdfError
 
     try:
         reader = pypdf.PdfReader(io.BytesIO(data))

@@ -1,13 +1,13 @@
 """A container of Azure Blob Storage, with the account and the credentials of the environment.
 
-`AZURE_STORAGE_CONNECTION_STRING` is used if it is set, else the account's name with azure-identity's default credential.
+`AZURE_STORAGE_CONNECTION_STRING` is used if it is set, else the account's name with azure-identity's default login.
 """
 
 from collections.abc import AsyncIterator, Mapping
 from typing import Any
 
-from tenure.documents.errors import DocumentMissing, DocumentUnreadable, IndexUnavailable
-from tenure.documents.sources.names import checked_name
+from tenure.documents.errors import DocumentMissing, IndexUnavailable
+from tenure.documents.sources.names import checked_name, too_large
 from tenure.errors import MissingExtra
 
 #: What `UseDevelopmentStorage=true` means: Azurite on its usual port, with the key that it has everywhere.
@@ -38,9 +38,7 @@ class BlobSource:
         """As the port says."""
         blob = self._opened().get_blob_client(checked_name(name))
         try:
-            size = (await blob.get_blob_properties()).size
-            if size > most:
-                raise DocumentUnreadable(f"{name} has {size:,} bytes, more than {most:,}. It was not indexed")
+            too_large((await blob.get_blob_properties()).size, most, name)
             stream = await blob.download_blob()
             data: bytes = await stream.readall()
         except Exception as error:
@@ -57,7 +55,7 @@ class BlobSource:
             raise self._told(error, prefix) from error
 
     def _told(self, error: Exception, name: str) -> Exception:
-        from azure.core.exceptions import AzureError, ResourceNotFoundError  # noqa: PLC0415 - of the extra
+        from azure.core.exceptions import AzureError, ResourceNotFoundError
 
         if isinstance(error, ResourceNotFoundError):
             if getattr(error, "error_code", "") == "ContainerNotFound":
@@ -70,13 +68,13 @@ class BlobSource:
     def _opened(self) -> Any:
         if self._client is None:
             try:
-                from azure.storage.blob.aio import ContainerClient  # noqa: PLC0415 - of the extra
+                from azure.storage.blob.aio import ContainerClient
             except ImportError as error:
                 raise MissingExtra(f"{self.place} needs Azure's client: pip install 'tenure[azure]'") from error
             if self._connection:
                 self._client = ContainerClient.from_connection_string(self._connection, self._container)
             else:
-                from azure.identity.aio import DefaultAzureCredential  # noqa: PLC0415 - of the extra
+                from azure.identity.aio import DefaultAzureCredential
 
                 self._credential = DefaultAzureCredential()
                 url = f"https://{self._account}.blob.core.windows.net"

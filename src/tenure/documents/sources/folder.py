@@ -4,8 +4,8 @@ import asyncio
 from collections.abc import AsyncIterator
 from pathlib import Path
 
-from tenure.documents.errors import DocumentMissing, DocumentUnreadable, IndexUnavailable
-from tenure.documents.sources.names import checked_name
+from tenure.documents.errors import DocumentMissing, IndexUnavailable
+from tenure.documents.sources.names import checked_name, too_large
 
 
 class FolderSource:
@@ -33,9 +33,7 @@ class FolderSource:
             path = (root / name).resolve(strict=True)
             if not path.is_relative_to(root) or not path.is_file():
                 raise DocumentMissing(f"{name} is no file inside {self._root}. It was not indexed")
-            size = path.stat().st_size
-            if size > most:
-                raise DocumentUnreadable(f"{name} has {size:,} bytes, more than {most:,}. It was not indexed")
+            too_large(path.stat().st_size, most, name)
             return path.read_bytes()
         except FileNotFoundError:
             raise DocumentMissing(f"there is no {name} in {self._root}. It was not indexed") from None

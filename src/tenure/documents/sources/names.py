@@ -2,6 +2,7 @@
 
 import re
 
+from tenure.documents.errors import DocumentUnreadable
 from tenure.errors import BadArgument
 
 _LONGEST = 1_000
@@ -31,3 +32,9 @@ def checked_set(document_set: str) -> str:
             f"{document_set[:100]!r} is no name of a document set: letters, digits, dots, dashes, at most 100"
         )
     return document_set
+
+
+def too_large(size: int, most: int, name: str) -> None:
+    """Raise `DocumentUnreadable` for a file of more than `most` bytes, before it is read."""
+    if size > most:
+        raise DocumentUnreadable(f"{name} has {size:,} bytes, more than {most:,}. It was not indexed")

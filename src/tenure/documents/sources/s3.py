@@ -1,6 +1,6 @@
 """A bucket of S3, or a prefix in it, with the credentials that any AWS tool finds.
 
-    s3://bucket/prefix?region=eu-west-1&endpoint_url=http://127.0.0.1:4566
+s3://bucket/prefix?region=eu-west-1&endpoint_url=http://127.0.0.1:4566
 """
 
 from collections.abc import AsyncIterator
@@ -8,8 +8,8 @@ from contextlib import AsyncExitStack
 from typing import Any
 from urllib.parse import parse_qsl
 
-from tenure.documents.errors import DocumentMissing, DocumentUnreadable, IndexUnavailable
-from tenure.documents.sources.names import checked_name
+from tenure.documents.errors import DocumentMissing, IndexUnavailable
+from tenure.documents.sources.names import checked_name, too_large
 from tenure.errors import BadURL, MissingExtra
 
 _OPTIONS = {"region": "region_name", "endpoint_url": "endpoint_url"}
@@ -25,7 +25,9 @@ class S3Source:
         self._prefix = f"{prefix}/" if prefix else ""
         said = dict(parse_qsl(query))
         if unknown := said.keys() - _OPTIONS.keys():
-            raise BadURL(f"{', '.join(sorted(unknown))} is no option of an s3:// source; there are region, endpoint_url")
+            raise BadURL(
+                f"{', '.join(sorted(unknown))} is no option of an s3:// source; there are region, endpoint_url"
+            )
         self._options = {_OPTIONS[name]: value for name, value in said.items()}
         self._stack = AsyncExitStack()
         self._client: Any = None
@@ -42,9 +44,7 @@ class S3Source:
         try:
             answer = await client.get_object(Bucket=self._bucket, Key=key)
             async with answer["Body"] as body:
-                if answer["ContentLength"] > most:
-                    size = answer["ContentLength"]
-                    raise DocumentUnreadable(f"{name} has {size:,} bytes, more than {most:,}. It was not indexed")
+                too_large(answer["ContentLength"], most, name)
                 data: bytes = await body.read()
         except Exception as error:
             raise self._told(error, name) from error
@@ -63,7 +63,7 @@ class S3Source:
             raise self._told(error, prefix) from error
 
     def _told(self, error: Exception, name: str) -> Exception:
-        from botocore.exceptions import BotoCoreError, ClientError  # noqa: PLC0415 - of the extra
+        from botocore.exceptions import BotoCoreError, ClientError  # type: ignore[import-untyped]
 
         if isinstance(error, ClientError):
             if error.response.get("Error", {}).get("Code") in _MISSING:
@@ -76,7 +76,7 @@ class S3Source:
     async def _opened(self) -> Any:
         if self._client is None:
             try:
-                from aiobotocore.session import get_session  # noqa: PLC0415 - of the extra
+                from aiobotocore.session import get_session  # type: ignore[import-untyped]
             except ImportError as error:
                 raise MissingExtra(f"{self.place} needs AWS's client: pip install 'tenure[aws]'") from error
             self._client = await self._stack.enter_async_context(get_session().create_client("s3", **self._options))

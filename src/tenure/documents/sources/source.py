@@ -37,11 +37,11 @@ def source_of(url: str, environment: Mapping[str, str]) -> Source:
         case "file" if path.strip("/") and parts.netloc in ("", "localhost"):
             return FolderSource(path)
         case "blob" if parts.netloc and path.strip("/") and "/" not in path.strip("/"):
-            from tenure.documents.sources.blob import BlobSource  # noqa: PLC0415 - of the extra
+            from tenure.documents.sources.blob import BlobSource
 
             return BlobSource(parts.netloc, path.strip("/"), environment)
         case "s3" if parts.netloc:
-            from tenure.documents.sources.s3 import S3Source  # noqa: PLC0415 - of the extra
+            from tenure.documents.sources.s3 import S3Source
 
             return S3Source(parts.netloc, path.strip("/"), parts.query)
     raise BadURL(

@@ -15,11 +15,11 @@ def index_of(url: str, key: str = "") -> Index:
             # As everywhere: three slashes and a relative path, four and an absolute one.
             return SqliteIndex(unquote(parts.path[1:]))
         case "postgresql" | "postgres":
-            from tenure.documents.stores.postgres import PostgresIndex  # noqa: PLC0415 - of the extra
+            from tenure.documents.stores.postgres import PostgresIndex
 
             return PostgresIndex(url)
         case "https" | "http" if parts.netloc:
-            from tenure.documents.stores.supabase import SupabaseIndex  # noqa: PLC0415
+            from tenure.documents.stores.supabase import SupabaseIndex
 
             return SupabaseIndex(url, key)
     shown = f"{parts.scheme}://…" if parts.scheme else repr(url)

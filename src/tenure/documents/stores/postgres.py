@@ -151,7 +151,7 @@ class PostgresIndex:
     @asynccontextmanager
     async def _transaction(self) -> AsyncIterator[Any]:
         try:
-            import psycopg  # noqa: PLC0415 - of the extra
+            import psycopg
         except ImportError as error:
             raise MissingExtra(
                 f"{self.place} needs a driver for PostgreSQL: pip install 'tenure[documents-postgres]'"

@@ -35,7 +35,7 @@ create table if not exists tenure_chunks (
     embedding vector({dimensions}),
     words tsvector generated always as (
         setweight(to_tsvector('english', heading), 'A')
-        || setweight(to_tsvector('english', title), 'B')
+        || setweight(to_tsvector('english', title || ' ' || regexp_replace(name, '[^[:alnum:]]+', ' ', 'g')), 'B')
         || setweight(to_tsvector('english', text), 'D')
     ) stored,
     primary key (document_set, name, version, number)

@@ -29,7 +29,8 @@ CREATE TABLE IF NOT EXISTS document (
 ) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS chunk (
     id INTEGER PRIMARY KEY, document_set TEXT NOT NULL, name TEXT NOT NULL, number INTEGER NOT NULL,
-    page INTEGER, title TEXT NOT NULL, heading TEXT NOT NULL, text TEXT NOT NULL, vector BLOB,
+    page INTEGER, title TEXT NOT NULL, about TEXT AS (title || ' ' || name), heading TEXT NOT NULL,
+    text TEXT NOT NULL, vector BLOB,
     UNIQUE (document_set, name, number)
 );
 CREATE TABLE IF NOT EXISTS summary (
@@ -37,19 +38,19 @@ CREATE TABLE IF NOT EXISTS summary (
     PRIMARY KEY (document_set, name)
 ) WITHOUT ROWID;
 CREATE VIRTUAL TABLE IF NOT EXISTS chunk_text USING fts5(
-    title, heading, text, content='chunk', content_rowid='id', tokenize='porter unicode61 remove_diacritics 2'
+    about, heading, text, content='chunk', content_rowid='id', tokenize='porter unicode61 remove_diacritics 2'
 );
 CREATE TRIGGER IF NOT EXISTS chunk_added AFTER INSERT ON chunk BEGIN
-    INSERT INTO chunk_text (rowid, title, heading, text) VALUES (new.id, new.title, new.heading, new.text);
+    INSERT INTO chunk_text (rowid, about, heading, text) VALUES (new.id, new.about, new.heading, new.text);
 END;
 CREATE TRIGGER IF NOT EXISTS chunk_removed AFTER DELETE ON chunk BEGIN
-    INSERT INTO chunk_text (chunk_text, rowid, title, heading, text)
-    VALUES ('delete', old.id, old.title, old.heading, old.text);
+    INSERT INTO chunk_text (chunk_text, rowid, about, heading, text)
+    VALUES ('delete', old.id, old.about, old.heading, old.text);
 END;
 """
 _LAYOUT = "1"
 _BUSY_SECONDS = 30.0
-#: A word in the title or in a heading counts more than one in the text.
+#: A word in the title, in the file's name or in a heading counts more than one in the text.
 _BY_WORDS = """
     SELECT chunk.id FROM chunk_text JOIN chunk ON chunk.id = chunk_text.rowid
     WHERE chunk_text MATCH ? AND chunk.document_set = ?
@@ -97,7 +98,7 @@ class SqliteIndex:
     async def put(self, document: StoredDocument, chunks: Sequence[Chunk], vectors: Sequence[bytes] | None) -> None:
         """As the port says."""
         at = (document.document_set, document.name)
-        kept = vectors or [None] * len(chunks)
+        kept: Sequence[bytes | None] = [None] * len(chunks) if vectors is None else vectors
         rows = [
             (*at, chunk.number, chunk.page, document.title, chunk.heading, chunk.text, vector)
             for chunk, vector in zip(chunks, kept, strict=True)

@@ -1,8 +1,8 @@
 """The index in Supabase, over its REST API (PostgREST): upserts, and `rpc/match_documents` of `schema.sql`.
 
-There is no transaction over two calls. So chunks of a new version are upserted first, where nothing finds them; then one
-upsert of the document's row makes them the ones that are found, and a trigger removes the others in the same step. A run
-that is killed between the calls leaves chunks that nothing finds, and the next one writes over them.
+There is no transaction over two calls. So chunks of a new version are upserted first, where nothing finds them; then
+one upsert of the document's row makes them the ones that are found, and a trigger removes the others in the same step.
+A run that is killed between the calls leaves chunks that nothing finds, and the next one writes over them.
 
 Held by the tests to the same suite as PostgreSQL, on a stand-in for the REST API that runs the shipped SQL. It was not
 run against Supabase itself.

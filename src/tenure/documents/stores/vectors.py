@@ -26,7 +26,7 @@ class VectorCache:
     def nearest(self, name: str, version: str, load: Load, vector: bytes, most: int) -> list[int]:
         """The ids of the nearest vectors of a set, nearest first. Loads them if `version` has changed."""
         try:
-            import numpy as np  # noqa: PLC0415 - of the extra
+            import numpy as np
         except ImportError as error:
             raise MissingExtra("search by meaning needs numpy: pip install 'tenure[documents]'") from error
         with self._lock:

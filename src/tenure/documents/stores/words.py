@@ -3,11 +3,13 @@
 import re
 
 #: So common that they only cost time. English; words of other languages are all looked for.
-_COMMON = frozenset(
-    """a about an and any are as at be been but by can could did do does for from had has have how i if in into is it
-    its me my no not of on or our should so than that the their them then there these they this to was we were what
-    when where which who why will with would you your""".split()
-)
+_COMMON = frozenset((
+    "a", "about", "an", "and", "any", "are", "as", "at", "be", "been", "but", "by", "can", "could", "did", "do",
+    "does", "for", "from", "had", "has", "have", "how", "i", "if", "in", "into", "is", "it", "its", "me", "my",
+    "no", "not", "of", "on", "or", "our", "should", "so", "than", "that", "the", "their", "them", "then", "there",
+    "these", "they", "this", "to", "was", "we", "were", "what", "when", "where", "which", "who", "why", "will",
+    "with", "would", "you", "your",
+))  # fmt: skip
 _MOST = 64
 
 

@@ -210,6 +210,15 @@ PARTS: tuple[Part, ...] = (
         " same run on SQLite stays; what the stores promise is held by the scenarios and the conformance suites.",
         7,
         (Rule(("examples/test_content_pipeline_stores.py",)),),
+        "documents",
+        "The index of documents in PostgreSQL with pgvector and over Supabase's API, and search with real embeddings: not"
+        " every Python has wheels for them. The same suite runs on SQLite, and every task with an embedder of the tests.",
+        2,
+        (
+            Rule(("documents/test_index.py",), ("postgres", "supabase", "TestPostgres", "TestSupabase")),
+            Rule(("documents/test_recall.py",)),
+        ),
+        needs="pgserver",
     ),
     Part(
         "clouds",
@@ -231,7 +240,7 @@ NOT_QUICK: tuple[Rule, ...] = (
         "cli/test_sqs_place.py",
         "client/operations/doctor/test_cloud_mistakes.py", "client/operations/doctor/test_redis_mistakes.py",
         "conformance/test_*azure*", "conformance/test_*dynamo*",
-        "conformance/test_*redis*", "conformance/test_*sqs*", "docs/*", "examples/*", "live/*",
+        "conformance/test_*redis*", "conformance/test_*sqs*", "docs/*", "documents/*", "examples/*", "live/*",
         "monitoring/prometheus/*", "scenarios/*", "standalone/*", "test_benchmarks.py", "test_servers.py", "typing/*",
     )),
     Rule(("conformance/test_state_machine.py",), ("TestRedis",)),

@@ -8,6 +8,7 @@ from types import ModuleType
 import pytest
 
 import tenure
+from tenure import documents
 from tenure.adapters.aws import options as aws_options
 from tenure.adapters.aws.faults import BadQueueName, QueueMissing, RedriveTooSoon
 from tenure.adapters.azure import options as azure_options
@@ -109,7 +110,10 @@ def test_the_reference_says_where_each_error_is_imported_from() -> None:
     of_commands = _names_of_errors(_section(_page("reference/errors.md"), "On the command line"))
     of_server = {name for name, kind in vars(server_errors).items() if _is_error(kind)} - errors
     assert _names_of_errors(_section(_page("reference/errors.md"), "Of the server")) == of_server
-    assert set(_error_codes().values()) == errors - {"TenureError"} | parents.keys() | of_commands | of_server
+    of_documents = _names_of_errors(_section(_page("reference/errors.md"), "Of documents"))
+    assert of_documents <= set(documents.__all__)
+    found = errors - {"TenureError"} | parents.keys() | of_commands | of_server | of_documents
+    assert set(_error_codes().values()) == found
 
 
 def _is_error(kind: object) -> bool:

@@ -52,6 +52,10 @@ _REMEDIES = {
     "not_redis": "Fix the URL; rediss:// where TLS is wanted.",
     "tls_failed": "Set ca_file, cert_file and key_file in the URL.",
     "not_replicated": "Check the replicas; sending it again with its id is safe.",
+    # Documents
+    "index_unavailable": "Check the place of the index and of the files.",
+    "index_mismatch": "Set the embedder back, or ingest all documents into a new index.",
+    "endpoint_error": "Check the endpoint and its key; the message says what it answered.",
     # Result
     "no_result": "Read the message.",
     "task_failed": "Fix the cause, then run: tenure dead redrive.",

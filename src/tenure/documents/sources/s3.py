@@ -1,6 +1,6 @@
 """A bucket of S3, or a prefix in it, with the credentials that any AWS tool finds.
 
-s3://bucket/prefix?region=eu-west-1&endpoint_url=http://127.0.0.1:4566
+s3://bucket/prefix?region=eu-west-1&endpoint=http://127.0.0.1:4566
 """
 
 from collections.abc import AsyncIterator
@@ -12,7 +12,7 @@ from tenure.documents.errors import DocumentMissing, IndexUnavailable
 from tenure.documents.sources.names import checked_name, too_large
 from tenure.errors import BadURL, MissingExtra
 
-_OPTIONS = {"region": "region_name", "endpoint_url": "endpoint_url"}
+_OPTIONS = {"region": "region_name", "endpoint": "endpoint_url"}
 _MISSING = {"NoSuchKey", "404", "NotFound"}
 
 
@@ -25,9 +25,7 @@ class S3Source:
         self._prefix = f"{prefix}/" if prefix else ""
         said = dict(parse_qsl(query))
         if unknown := said.keys() - _OPTIONS.keys():
-            raise BadURL(
-                f"{', '.join(sorted(unknown))} is no option of an s3:// source; there are region, endpoint_url"
-            )
+            raise BadURL(f"{', '.join(sorted(unknown))} is no option of an s3:// source; there are region, endpoint")
         self._options = {_OPTIONS[name]: value for name, value in said.items()}
         self._stack = AsyncExitStack()
         self._client: Any = None

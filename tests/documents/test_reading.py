@@ -1,6 +1,8 @@
 """Reading: each kind of document, and what is none, encrypted, damaged, too large, or a bomb."""
 
+import asyncio
 import io
+import sys
 import zipfile
 
 import pypdf
@@ -114,6 +116,13 @@ async def test_a_pdf_that_takes_too_much_memory_is_refused() -> None:
 
 async def test_a_pdf_that_takes_too_long_is_refused() -> None:
     assert "takes too long" in await refusal("slow.pdf", pdf(["text"]), Limits(page_seconds=0.001))
+
+
+async def test_the_process_that_reads_ends_with_its_worker() -> None:
+    # A pipe that is not closed: it would wait for the file for ever.
+    command = [sys.executable, "-m", "tenure.documents.reading.child", "a.pdf", "pdf", "{}", "1"]
+    process = await asyncio.create_subprocess_exec(*command, stdin=asyncio.subprocess.PIPE)
+    assert await process.wait() == 1
 
 
 async def test_a_word_document_that_unpacks_to_gigabytes_is_refused() -> None:

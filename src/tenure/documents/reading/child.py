@@ -1,6 +1,6 @@
 """The process in which a PDF, DOCX or HTML file is read. Started by `sandbox.py`; never imported by it.
 
-    python -m tenure.documents.reading.child NAME KIND LIMITS < file > parts
+    python -m tenure.documents.reading.child NAME KIND LIMITS PARENT < file > parts
 
 Each line that it prints is one JSON array: `["pages", n]`, `["part", {…}]`, `["page", n]` when a page is done,
 `["unreadable", why]`, and `["end"]` when all is read: an output without it is of a process that died.
@@ -8,8 +8,11 @@ Each line that it prints is one JSON array: `["pages", n]`, `["part", {…}]`, `
 
 import contextlib
 import logging
+import os
 import resource
 import sys
+import threading
+import time
 from typing import Any
 
 import msgspec
@@ -22,11 +25,15 @@ from tenure.documents.reading.limits import MIB, Limits
 from tenure.documents.reading.pdf import read_pdf
 from tenure.documents.reading.plain import decode
 
+#: How soon it ends after its worker.
+_LOOK_SECONDS = 0.5
+
 
 def main() -> None:
     """Read one document from standard input."""
     name, kind = sys.argv[1], Kind(sys.argv[2])
     limits = msgspec.json.decode(sys.argv[3], type=Limits)
+    threading.Thread(target=_end_with, args=(int(sys.argv[4]),), daemon=True).start()
     logging.disable()  # pypdf reports every oddity of a file
     sys.setrecursionlimit(2_000)
     data = sys.stdin.buffer.read()
@@ -44,6 +51,13 @@ def main() -> None:
     except RecursionError:
         _say("unreadable", f"{name} is nested too deeply. It was not indexed")
     _say("end")
+
+
+def _end_with(parent: int) -> None:
+    """End once the worker has: a page may take a minute, and nobody waits for it any more."""
+    while os.getppid() == parent:
+        time.sleep(_LOOK_SECONDS)
+    os._exit(1)
 
 
 def _read(name: str, kind: Kind, data: bytes, limits: Limits) -> None:

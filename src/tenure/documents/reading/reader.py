@@ -1,6 +1,7 @@
 """Reads one document, whatever its kind. Used by `ingest.py` and `summarizing`."""
 
 from collections.abc import Callable
+from contextlib import aclosing
 
 import msgspec
 
@@ -45,13 +46,14 @@ async def read_document(
             raise DocumentUnreadable(f"{name} has more than {limits.characters:,} characters. It was not indexed")
         parts = list(read_text(text) if kind is Kind.TEXT else read_markdown(text))
     else:
-        async for what, value in read_apart(name, kind, data, limits):
-            if what == "pages":
-                pages = value
-            elif what == "part":
-                parts.append(value)
-            else:
-                on_page(value, pages or value)
+        async with aclosing(read_apart(name, kind, data, limits)) as pieces:
+            async for what, value in pieces:
+                if what == "pages":
+                    pages = value
+                elif what == "part":
+                    parts.append(value)
+                else:
+                    on_page(value, pages or value)
     if not any(part.text.strip() for part in parts):
         scanned = "; its pages may be scanned pictures, which need OCR" if kind is Kind.PDF else ""
         raise DocumentUnreadable(f"{name} has no text{scanned}. It was not indexed")

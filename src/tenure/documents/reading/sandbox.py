@@ -1,13 +1,14 @@
 """Reads a document in a process of its own, with limits on memory and time.
 
-A file that was made to fill the memory, or to be read for ever, ends that process and not the worker. The process ends
-with its worker, too: it cannot write any more once nobody reads.
+A file that was made to fill the memory, or to be read for ever, ends that process and not the worker. A process whose
+worker was killed sees it and ends.
 """
 
 import asyncio
 import contextlib
+import os
 import sys
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 from typing import Any
 
 import msgspec
@@ -22,10 +23,11 @@ _LONGEST_LINE = 256 * 1024 * 1024
 _CHILD = "tenure.documents.reading.child"
 
 
-async def read_apart(name: str, kind: Kind, data: bytes, limits: Limits) -> AsyncIterator[tuple[str, Any]]:
+async def read_apart(name: str, kind: Kind, data: bytes, limits: Limits) -> AsyncGenerator[tuple[str, Any]]:
     """Yield `("pages", n)`, `("part", Part)` and `("page", n)`. Raises `DocumentUnreadable`."""
     process = await asyncio.create_subprocess_exec(
         sys.executable, "-P", "-m", _CHILD, name, kind, msgspec.json.encode(limits).decode(),
+        str(os.getpid()),
         stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.DEVNULL,
         limit=_LONGEST_LINE,
     )  # fmt: skip

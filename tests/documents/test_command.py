@@ -68,7 +68,7 @@ def test_what_cannot_be_read_is_named_and_the_rest_is_indexed(tenure: Run, here:
     ingested = tenure("ingest", "docs")
     assert ingested.exit_code == 1
     assert "4 documents: 3 indexed (3 chunks, 1 page), 1 not indexed" in ingested.stdout
-    assert "bad.pdf: bad.pdf is not a PDF" in ingested.stdout
+    assert "\n  bad.pdf is not a PDF: it has no PDF header." in ingested.stdout
     assert said(tenure("ingest", "docs", "--json"), 1)["refused"][0]["name"] == "bad.pdf"
 
 

@@ -4,7 +4,7 @@ import click
 
 from tenure.documents.cli.one_task import run_one
 from tenure.documents.cli.options import index_option, json_option, set_option, with_library
-from tenure.documents.cli.terminal import counted, say, say_json
+from tenure.documents.cli.terminal import counted, say, say_json, wrapped
 
 
 @click.command(short_help="Ask a model that searches the documents.")
@@ -37,7 +37,8 @@ def agent(
     if as_json:
         say_json(answer)
         return 0 if answer.status == "answered" else 1
-    say(answer.answer or f"No answer: {answer.status.replace('_', ' ')}.")
+    said = answer.answer or f"No answer: {answer.status.replace('_', ' ')}."
+    say("\n\n".join("\n".join(wrapped(part, indent="", lines=200)) for part in said.split("\n\n")))
     sources = f"; from {', '.join(answer.sources)}" if answer.sources else ""
     say(f"({answer.status}, {counted(answer.steps, 'step')}, {counted(answer.tokens, 'token')}{sources})", err=True)
     return 0 if answer.status == "answered" else 1

@@ -10,7 +10,7 @@ import click
 
 from tenure.documents.cli.ingesting import Ingesting, IngestReport, shown
 from tenure.documents.cli.options import index_option, json_option, set_option
-from tenure.documents.cli.terminal import console, counted, plain, say, say_json
+from tenure.documents.cli.terminal import console, counted, plain, say, say_json, wrapped
 from tenure.documents.library import Library
 from tenure.documents.stores.sqlite import SqliteIndex
 
@@ -38,7 +38,7 @@ def ingest(
         ingesting = Ingesting(library, folder, document_set, queue or _queue_of(library), concurrency)
         if not as_json:
             by = ingesting.report.embedder or "nothing: search goes by words alone"
-            say(f"{folder} → {library.index.place}, set {document_set}, embedded by {by}", err=True)
+            say(f"{folder} → {library.index.place}, set {document_set}\nembedded by {by}", err=True)
         try:
             with _bar(quiet=as_json) as (show, begun):
                 return await shown(ingesting, show, begun)
@@ -95,4 +95,6 @@ def _tell(report: IngestReport) -> None:
         parts.append(f"{len(report.refused):,} not indexed")
     say(f"{counted(report.documents, 'document')}: {', '.join(parts)}, in {report.seconds:.1f} s")
     for one in report.refused:
-        say(f"  {one.name}: {one.reason}")
+        reason = one.reason if one.reason.startswith(one.name) else f"{one.name}: {one.reason}"
+        for line in wrapped(reason, indent="  ", lines=4):
+            say(line)

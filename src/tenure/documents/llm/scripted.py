@@ -54,7 +54,7 @@ class QuotingModel:
 def _quoted(result: str, most_tokens: int) -> str:
     try:
         hits = json.loads(result)["result"]
-        quotes = [f"{hit['name']} says: {hit['text'][:_QUOTED].strip()}" for hit in hits[:2]]
+        quotes = [f"{hit['name']} says: {' '.join(hit['text'].split())[:_QUOTED]}" for hit in hits[:2]]
     except (ValueError, TypeError, KeyError):
         quotes = []
     return "\n\n".join(quotes)[: most_tokens * 4] or "Nothing was found."

@@ -21,7 +21,7 @@ def test_a_heading_begins_a_chunk_where_the_one_before_is_large_enough() -> None
 
 
 def test_a_chunk_knows_the_page_on_which_it_begins() -> None:
-    chunks = list(chunks_of([Part("a" * 900, page=1), Part("b" * 900, page=2), Part("c", page=3)]))
+    chunks = list(chunks_of([Part("a" * 500, page=1), Part("b" * 500, page=2), Part("c", page=3)]))
     assert [(chunk.number, chunk.page) for chunk in chunks] == [(0, 1), (1, 2)]
 
 

@@ -35,7 +35,7 @@ def index(path: Path) -> dict[str, list[int]]:
 def write_documents(folder: Path) -> dict[str, list[int]]:
     """Four documents of three chunks each, and what the index has of them."""
     folder.mkdir(parents=True)
-    text = "\n\n".join(f"# Part {part}\n\n" + "A lease is renewed. " * 60 for part in range(3))
+    text = "\n\n".join(f"# Part {part}\n\n" + "A lease is renewed. " * 30 for part in range(3))
     for name in "abcd":
         (folder / f"{name}.md").write_text(f"# {name}\n\n{text}", encoding="utf-8")
     return {f"{name}.md": [0, 1, 2] for name in "abcd"}

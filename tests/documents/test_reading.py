@@ -4,6 +4,8 @@ import asyncio
 import io
 import sys
 import zipfile
+from collections.abc import Iterator
+from pathlib import Path
 
 import pypdf
 import pytest
@@ -11,6 +13,7 @@ import pytest
 from tenure.documents.errors import DocumentUnreadable
 from tenure.documents.reading.limits import MIB, Limits
 from tenure.documents.reading.reader import Reading, read_document
+from tenure.errors import MissingExtra
 
 from .pdf_file import bomb, pdf
 
@@ -148,3 +151,41 @@ async def test_a_document_over_a_limit_is_refused_whole() -> None:
 async def test_a_document_without_text_is_refused_and_scans_are_named() -> None:
     assert "OCR" in await refusal("a.pdf", pdf([""]))
     assert "has no text" in await refusal("a.md", b"\n")
+
+
+class TestDocling:
+    """The plug-in, over a stand-in for the package: Docling itself fetches its models, which cannot be done here."""
+
+    @pytest.fixture
+    def docling(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+        package = tmp_path / "docling"
+        (package / "datamodel").mkdir(parents=True)
+        (package / "__init__.py").touch()
+        (package / "datamodel" / "__init__.py").touch()
+        (package / "datamodel" / "base_models.py").write_text(
+            "class DocumentStream:\n"
+            "    def __init__(self, name, stream):\n        self.name, self.stream = name, stream\n"
+        )
+        (package / "document_converter.py").write_text(
+            "class DocumentConverter:\n"
+            "    def convert(self, source):\n"
+            "        if not source.stream.read().startswith(b'%PDF'):\n            raise RuntimeError('no')\n"
+            "        self.document = self\n        return self\n"
+            "    def export_to_markdown(self):\n        return '# Head\\n\\n| a | b |\\n'\n"
+        )
+        monkeypatch.syspath_prepend(tmp_path)
+        yield
+        for name in [name for name in sys.modules if name.partition(".")[0] == "docling"]:
+            del sys.modules[name]
+
+    async def test_what_it_makes_of_a_document_is_read(self, docling: None) -> None:
+        reading = await read_document("a.pdf", pdf(["text"]), Limits(), by_docling=True)
+        assert [(part.text, part.headings) for part in reading.parts] == [("| a | b |", ("Head",))]
+
+    async def test_what_it_cannot_read_is_refused(self, docling: None) -> None:
+        with pytest.raises(DocumentUnreadable, match=r"Docling cannot read a\.pdf: no"):
+            await read_document("a.pdf", b"\n%PDF-1.4", Limits(), by_docling=True)
+
+    async def test_without_it_the_package_is_named(self) -> None:
+        with pytest.raises(MissingExtra, match="pip install docling"):
+            await read_document("a.pdf", pdf(["text"]), Limits(), by_docling=True)

@@ -28,8 +28,8 @@ class Tool:
     ) -> None:
         """Offer `function`.
 
-        - `has_effect`: It changes something. A run that died while it ran does not call it again: the model is told
-          that the outcome is not known.
+        - `has_effect`: It changes something. A run that died while it ran does not call it again: the model
+          gets "outcome unknown" as its answer.
         """
         #: How the model calls it.
         self.name = name or function.__name__

@@ -89,7 +89,7 @@ class Ingesting:
         return ingest_file
 
     async def run(self, begun: Callable[[int], None]) -> IngestReport:
-        """Index everything, and report. `begun` is told how many documents there are."""
+        """Index everything, and report. `begun` gets the number of documents."""
         began = asyncio.get_running_loop().time()
         await self._library.open()
         source = FolderSource(self._root.resolve())

@@ -54,7 +54,7 @@ def main() -> None:
 
 
 def _end_with(parent: int) -> None:
-    """End once the worker has: a page may take a minute, and nobody waits for it any more."""
+    """End once the worker has: a page may take a minute, and its text is of no use any more."""
     while os.getppid() == parent:
         time.sleep(_LOOK_SECONDS)
     os._exit(1)

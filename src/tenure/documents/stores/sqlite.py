@@ -17,38 +17,11 @@ from tenure.documents.chunk import Chunk, StoredDocument
 from tenure.documents.embedding.embedder import Embedder
 from tenure.documents.errors import IndexUnavailable
 from tenure.documents.stores.index import Candidate, Question, compare
+from tenure.documents.stores.sqlite_schema import LAYOUT, statements
 from tenure.documents.stores.vectors import MOST_VECTORS, VectorCache
 
 T = TypeVar("T")
 
-_SCHEMA = """
-CREATE TABLE IF NOT EXISTS meta (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
-CREATE TABLE IF NOT EXISTS document (
-    document_set TEXT NOT NULL, name TEXT NOT NULL, version TEXT NOT NULL, title TEXT NOT NULL,
-    chunks INTEGER NOT NULL, pages INTEGER, size INTEGER NOT NULL, PRIMARY KEY (document_set, name)
-) WITHOUT ROWID;
-CREATE TABLE IF NOT EXISTS chunk (
-    id INTEGER PRIMARY KEY, document_set TEXT NOT NULL, name TEXT NOT NULL, number INTEGER NOT NULL,
-    page INTEGER, title TEXT NOT NULL, about TEXT AS (title || ' ' || name), heading TEXT NOT NULL,
-    text TEXT NOT NULL, vector BLOB,
-    UNIQUE (document_set, name, number)
-);
-CREATE TABLE IF NOT EXISTS summary (
-    document_set TEXT NOT NULL, name TEXT NOT NULL, version TEXT NOT NULL, summary TEXT NOT NULL,
-    PRIMARY KEY (document_set, name)
-) WITHOUT ROWID;
-CREATE VIRTUAL TABLE IF NOT EXISTS chunk_text USING fts5(
-    about, heading, text, content='chunk', content_rowid='id', tokenize='porter unicode61 remove_diacritics 2'
-);
-CREATE TRIGGER IF NOT EXISTS chunk_added AFTER INSERT ON chunk BEGIN
-    INSERT INTO chunk_text (rowid, about, heading, text) VALUES (new.id, new.about, new.heading, new.text);
-END;
-CREATE TRIGGER IF NOT EXISTS chunk_removed AFTER DELETE ON chunk BEGIN
-    INSERT INTO chunk_text (chunk_text, rowid, about, heading, text)
-    VALUES ('delete', old.id, old.about, old.heading, old.text);
-END;
-"""
-_LAYOUT = "1"
 _BUSY_SECONDS = 30.0
 #: A word in the title, in the file's name or in a heading counts more than one in the text.
 _BY_WORDS = """
@@ -79,11 +52,11 @@ class SqliteIndex:
         db.execute("PRAGMA journal_mode = WAL")
         with db:
             db.execute("BEGIN IMMEDIATE")
-            for statement in _statements(_SCHEMA):
+            for statement in statements():
                 db.execute(statement)
-            layout = _kept(db, "layout", _LAYOUT)
-            if layout != _LAYOUT:
-                raise IndexUnavailable(f"{self.place} has layout {layout}, and this Tenure knows {_LAYOUT}: upgrade it")
+            layout = _kept(db, "layout", LAYOUT)
+            if layout != LAYOUT:
+                raise IndexUnavailable(f"{self.place} has layout {layout}, and this Tenure knows {LAYOUT}: upgrade it")
             if embedder is not None:
                 compare(self.place, _kept(db, "embedder", embedder), embedder)
 
@@ -246,16 +219,6 @@ class SqliteIndex:
             yield db
         finally:
             db.close()
-
-
-def _statements(script: str) -> Iterator[str]:
-    """The statements of a script, one by one: `executescript` would commit."""
-    statement = ""
-    for line in script.splitlines():
-        statement += f"{line}\n"
-        if sqlite3.complete_statement(statement):
-            yield statement
-            statement = ""
 
 
 def _kept(db: sqlite3.Connection, name: str, value: str) -> str:

@@ -211,8 +211,9 @@ PARTS: tuple[Part, ...] = (
         7,
         (Rule(("examples/test_content_pipeline_stores.py",)),),
         "documents",
-        "The index of documents in PostgreSQL with pgvector and over Supabase's API, and search with real embeddings: not"
-        " every Python has wheels for them. The same suite runs on SQLite, and every task with an embedder of the tests.",
+        "The index of documents in PostgreSQL with pgvector and over Supabase's API, and search with real embeddings:"
+        " not every Python has wheels for them. The same suite runs on SQLite, and every task with an embedder of the"
+        " tests.",
         2,
         (
             Rule(("documents/test_index.py",), ("postgres", "supabase", "TestPostgres", "TestSupabase")),

@@ -1,5 +1,6 @@
 """Extractive summaries: the sentences that matter, in their order, without any model."""
 
+import asyncio
 from pathlib import Path
 
 import msgspec
@@ -47,5 +48,9 @@ async def test_a_summary_is_saved_and_returned(library: Library, tasks: RunTask,
         assert summary["by"] == "textrank"
         assert summary["summary"] in (folder / "leases.md").read_text(encoding="utf-8")
         assert await library.summary("leases.md", document_set="south") == summary["summary"]
+        await run("ingest", filename="clocks.md")
+        await asyncio.to_thread((folder / "clocks.md").unlink)
+        of_the_index = await run("summarize", filename="clocks.md")
+        assert of_the_index.state is MessageState.COMPLETED
         gone = await run("summarize", filename="gone.md")
         assert gone.state is MessageState.DEAD

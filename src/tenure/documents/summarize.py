@@ -1,6 +1,6 @@
 """Summarise one document: by a model where one is set, else by the sentences that it has. Kept in the index.
 
-The text is read from the source, or, where no source is set, from the index.
+The text is read from the source, or, where the document is not there, from the index.
 """
 
 from collections.abc import Sequence
@@ -55,20 +55,26 @@ async def summarize_document(ctx: Context, library: Library, of: str, name: str,
 
 async def _read(ctx: Context, library: Library, of: str, name: str) -> tuple[str, Sequence[str]]:
     """The version of a document, and its text in pieces."""
-    try:
-        source = library.source
-    except BadSetting:
+    data = await _file(library, f"{of}/{name}")
+    if data is None:
         chunks = await library.index.chunks(of, name)
         if not chunks:
-            raise DocumentMissing(f"there is no {name} in the index, and no source of documents is set") from None
+            raise DocumentMissing(f"there is no {name} in the index, nor where files of documents are")
         return await library.index.version(of, name) or "", [chunk.text for chunk in chunks]
-    data = await source.fetch(f"{of}/{name}", library.limits.size)
     await ctx.set_size(len(data))
     reading = await read_document(
         name, data, library.limits, by_docling=library.by_docling,
         on_page=lambda page, pages: ctx.progress(_READING * page / pages, f"{name}: page {page:,} of {pages:,}"),
     )  # fmt: skip
     return version_of(data, library.embedder, by_docling=library.by_docling), [_text(part) for part in reading.parts]
+
+
+async def _file(library: Library, path: str) -> bytes | None:
+    """The file of a document. None: there is none, or nothing says where files are."""
+    try:
+        return await library.source.fetch(path, library.limits.size)
+    except (BadSetting, DocumentMissing):
+        return None
 
 
 def _text(part: Part) -> str:

@@ -1,7 +1,7 @@
 """What the tests of documents share: a folder of documents, a library over it, and a way to run its tasks."""
 
 import contextlib
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 from typing import Any
@@ -12,6 +12,7 @@ from tenure import Tenure
 from tenure.documents import Library, Limits
 from tenure.record import Record
 
+from . import postgres_server
 from .embedders import WordEmbedder
 
 LEASES = """# Leases
@@ -36,6 +37,13 @@ def no_services(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("OPENAI_API_KEY", "OPENAI_BASE_URL", "SUPABASE_URL", "SUPABASE_KEY", "AZURE_STORAGE_CONNECTION_STRING",
                  "AZURE_STORAGE_ACCOUNT_NAME", "TENURE_DOCUMENTS_INDEX", "TENURE_DOCUMENTS_SOURCE"):  # fmt: skip
         monkeypatch.delenv(name, raising=False)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def no_server_is_left() -> Iterator[None]:
+    """What a test started does not outlive the tests."""
+    yield
+    postgres_server.stop()
 
 
 @pytest.fixture

@@ -22,6 +22,13 @@ def _server() -> Any:
         return get_server(tempfile.mkdtemp(prefix="tenure-pg-"), cleanup_mode="delete")
 
 
+def stop() -> None:
+    """Stop the server of this process, if there is one. Its processes are daemons: they would go on without it."""
+    if _server.cache_info().currsize:
+        _server().cleanup()
+        _server.cache_clear()
+
+
 def new_database() -> str:
     """The URL of an empty database."""
     name = f"test_{next(_numbers)}"

@@ -17,6 +17,7 @@ from tenure.blobs import BlobStore
 from tenure.broker import Broker
 from tenure.clock import Clock
 from tenure.errors import BadURL, ConfigurationError, MissingExtra
+from tenure.monitoring.figure import FigurePublisher
 from tenure.state import State
 from tenure.table import GroupTable
 from tenure.url_options import safe_url
@@ -39,7 +40,7 @@ _MODULES = {
 #: Schemes whose adapter needs an extra.
 _EXTRAS = {
     "redis": "redis", "rediss": "redis", "redis+sentinel": "redis", "redis+cluster": "redis",
-    "sqs": "aws", "s3": "aws", "azure": "azure", "blob": "azure",
+    "sqs": "aws", "s3": "aws", "cloudwatch": "aws", "azure": "azure", "blob": "azure",
 }  # fmt: skip
 #: Clouds, where things cost money and have rights: there `create=yes` must be said.
 _MADE_IF_ASKED = ("sqs", "azure")
@@ -50,11 +51,7 @@ _OF_ACCOUNT = ("key", "create", "blob_endpoint", "timeout_seconds")
 def connect(url: str, *, clock: Clock, must_exist: bool = False) -> Backend:
     """Broker and state for `url`, not yet open. `must_exist`: opening creates nothing, where that can be."""
     shown = safe_url(url)
-    try:
-        parts = urlsplit(url)
-    except ValueError as error:
-        msg = f"{shown!r} is not a URL ({error}); use one of: {_KNOWN}"
-        raise BadURL(msg) from error
+    parts = _split(url, f"use one of: {_KNOWN}")
     match parts.scheme:
         case "sqlite":
             _refuse_windows()
@@ -108,11 +105,7 @@ def in_memory(*, clock: Clock, exact: bool, **limits: Any) -> Backend:
 def blob_store(url: str, *, clock: Clock) -> BlobStore:
     """Make the blob store of `url`, not yet open."""
     shown = safe_url(url)
-    try:
-        parts = urlsplit(url)
-    except ValueError as error:
-        msg = f"{shown!r} is not a URL ({error}); for claim_check use one of: {_BLOB_STORES}"
-        raise BadURL(msg) from error
+    parts = _split(url, f"for claim_check use one of: {_BLOB_STORES}")
     match parts.scheme:
         case "file":
             from tenure.adapters import folder
@@ -134,6 +127,27 @@ def blob_store(url: str, *, clock: Clock) -> BlobStore:
             return AzureBlobStore(read_container(shown, parts), clock)
     msg = f"{shown!r} names no place for large bodies; for claim_check use one of: {_BLOB_STORES}"
     raise BadURL(msg)
+
+
+def figure_publisher(url: str) -> FigurePublisher:
+    """Make what takes the figures of queues at `url`, not yet open."""
+    shown = safe_url(url)
+    parts = _split(url, "use cloudwatch://region/namespace. Nothing was sent")
+    if parts.scheme == "cloudwatch":
+        with _extra(parts.scheme):
+            from tenure.adapters.aws.cloudwatch import CloudWatchPublisher, read_cloudwatch
+
+        return CloudWatchPublisher(read_cloudwatch(shown, parts))
+    msg = f"{shown!r} names no system that takes figures; use cloudwatch://region/namespace. Nothing was sent"
+    raise BadURL(msg)
+
+
+def _split(url: str, instead: str) -> SplitResult:
+    try:
+        return urlsplit(url)
+    except ValueError as error:
+        msg = f"{safe_url(url)!r} is not a URL ({error}); {instead}"
+        raise BadURL(msg) from error
 
 
 def container_url(url: str, container: str | None) -> str | None:

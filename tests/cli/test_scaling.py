@@ -6,7 +6,7 @@ from typing import Any
 from rich.console import Console
 
 from tenure import Tenure
-from tenure.cli.commands.scaling import table
+from tenure.cli.commands.scaling.drawing import table
 from tenure.client.operations.scaling import ScalingNeed
 from tenure.event import Event, EventKind
 from tenure.lease import LeaseRequest
@@ -180,17 +180,18 @@ def test_a_queue_that_nobody_knows_is_refused_and_so_are_bounds_that_cross(tenur
 
 def test_what_cannot_be_known_is_a_dash_and_fits_the_terminal() -> None:
     row = ScalingNeed(
-        queue="a-queue-with-quite-a-long-name-indeed", ready=12_345, leased=None, due=None, estimated=True,
+        queue="a-queue-with-quite-a-long-name-indeed", ready=12_345, leased=None, delayed=None, due=None,
+        estimated=True, oldest_age_seconds=None, messages_per_worker=10.0,
         mean_seconds=None, q99_seconds=None, runs=0, workers_now=3, slots=10, desired=None, why="nobody can know",
         visible_only=3, interrupted=None,
     )  # fmt: skip
-    assert _shown(row, 80)[-1].split()[1:] == ["~12,345", "–", "–", "–", "–", "3", "–", "3"]
+    assert _shown(row, 120)[-1].split()[1:] == ["~12,345", *"––––––", "3", "–", "3"]
     head, below, _, first, second = _shown(row, 60)
     assert (head.split(), below.split()) == (
-        ["ready", "due", "mean", "workers"],
-        ["queue", "leased", "now", "q99", "ready", "only"],
+        ["ready", "delayed", "oldest", "mean", "workers"],
+        ["queue", "leased", "due", "now", "q99", "ready", "only"],
     )
-    assert (first.split()[1:], second.split()) == (["~12,345", "–", "–", "–"], ["–", "3", "–", "3"])
+    assert (first.split()[1:], second.split()) == (["~12,345", "–", "–", "–", "–"], ["–", "–", "3", "–", "3"])
 
 
 def _shown(row: ScalingNeed, width: int) -> list[str]:

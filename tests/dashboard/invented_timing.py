@@ -94,7 +94,10 @@ def _need(queue: str, now: int, desired: int | None) -> ScalingNeed:
     given: dict[str, Any] = {
         "ready": 84,
         "leased": 62,
+        "delayed": 0,
         "due": 0,
+        "oldest_age_seconds": 4.0,
+        "messages_per_worker": 24.0,
         "estimated": False,
         "mean_seconds": 12.1,
         "q99_seconds": 25.0,

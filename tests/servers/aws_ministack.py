@@ -48,7 +48,7 @@ def main() -> None:
     os.environ |= {
         "BIND_HOST": "127.0.0.1",
         "GATEWAY_PORT": str(port),
-        "SERVICES": "sqs,dynamodb,s3",
+        "SERVICES": "sqs,dynamodb,s3,monitoring,cloudwatch",
         "LOG_LEVEL": "ERROR",
     }
     time.time = _now

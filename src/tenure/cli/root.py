@@ -42,7 +42,7 @@ _SECTIONS = {
         "doctor": ("tenure.cli.commands.doctor.command:doctor", "Check the whole set-up, and say what to change."),
         "schedules": ("tenure.cli.commands.schedules:schedules", "Show the schedules; run, pause or resume one."),
         "timing": ("tenure.cli.commands.timing:timing", "Show how long tasks take, and how their leases fit."),
-        "scaling": ("tenure.cli.commands.scaling:scaling", "Show how many workers each queue needs, and why."),
+        "scaling": ("tenure.cli.commands.scaling.command:scaling", "Show how many workers each queue needs, and why."),
     },
     "Plan": {
         "simulate": (

@@ -154,9 +154,23 @@ def slots_needed(waiting: int, running: int, pace: Pace, target_age_seconds: flo
     """Slots by which all that waits has begun within the target age; never more than there are messages."""
     messages = waiting + running
     work = messages * pace.mean_seconds
+    return min(messages, max(1, math.ceil(work / _usable_seconds(pace, target_age_seconds) - _DUST)))
+
+
+def messages_per_worker(pace: Pace | None, rules: ScalingRules) -> float:
+    """Return how many messages, waiting or running, one worker can have: the target of a tracking autoscaler.
+
+    `desired_workers` is about the messages divided by it. `pace` None: one message for each slot.
+    """
+    if pace is None or pace.mean_seconds <= 0.0:
+        return float(rules.slots)
+    return rules.slots * max(1.0, _usable_seconds(pace, rules.target_age_seconds) / pace.mean_seconds)
+
+
+def _usable_seconds(pace: Pace, target_age_seconds: float) -> float:
+    """The target age without the room for one slow run."""
     reserve = max(0.0, pace.tail_seconds - pace.mean_seconds)
-    time = max(target_age_seconds - reserve, target_age_seconds / 2.0, pace.mean_seconds)
-    return min(messages, max(1, math.ceil(work / time - _DUST)))
+    return max(target_age_seconds - reserve, target_age_seconds / 2.0, pace.mean_seconds)
 
 
 def usable_slots(limit: Limit, pace: Pace) -> int | None:

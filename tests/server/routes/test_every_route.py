@@ -100,6 +100,7 @@ async def _look(calls: Calls, ids: dict[str, str]) -> None:
     assert sum(bucket["runs"] for bucket in row["distribution"]) == row["durations"]["samples"]
     scaling = await calls.get("/scaling", params={"queue": HELD_QUEUE})
     assert [(row["queue"], row["leased"]) for row in scaling["queues"]] == [(HELD_QUEUE, 1)]
+    assert (await calls.get(f"/scaling/{HELD_QUEUE}"))["desired"] == 1
     tasks = await calls.get("/tasks")
     assert {row["task"] for row in tasks["tasks"]} == {"resize", "hold"}
     leases = await calls.get("/leases")

@@ -70,6 +70,7 @@ ENTRIES: Sequence[Entry] = (
     _entry("GET", "/timing", 200, 200, query="?queue={client}-*&task={client}_resize"),
     _entry("GET", "/scaling", 200),
     _entry("GET", "/scaling", 200, 404, query=_MINE),
+    _entry("GET", "/scaling/{queue}", 200, 404),
     _entry(
         "POST",
         "/messages",

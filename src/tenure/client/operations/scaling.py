@@ -14,7 +14,7 @@ from tenure.client.browse_all import pages
 from tenure.client.operations.access import Access
 from tenure.client.operations.bulk import check_bounds
 from tenure.client.operations.expected_pace import expected_pace
-from tenure.client.operations.naming import check_known, full_name, wanted_queues
+from tenure.client.operations.naming import check_one, wanted_queues
 from tenure.client.operations.operations import Operations
 from tenure.client.operations.presence import living
 from tenure.client.operations.queue_limit import limits_in_force
@@ -24,7 +24,7 @@ from tenure.message import MessageState
 from tenure.owner import Owner
 from tenure.rules.queue_pattern import is_pattern, matches
 from tenure.rules.reserved_queue import is_reserved
-from tenure.timing.scaling import Backlog, Pace, ScalingRules, compare
+from tenure.timing.scaling import Backlog, Pace, ScalingRules, compare, messages_per_worker
 
 #: Queues of one answer.
 MOST_QUEUES = 1_000
@@ -41,9 +41,13 @@ class ScalingNeed(msgspec.Struct, frozen=True, kw_only=True):
     queue: str
     ready: int | None
     leased: int | None
+    #: Messages whose time has not come, those that are due soon among them.
+    delayed: int | None
     #: Delayed messages that are due within the target age.
     due: int | None
     estimated: bool
+    #: Seconds since the oldest ready message was sent. None: nothing is ready, or it cannot be known.
+    oldest_age_seconds: float | None
     #: None: no run of this queue was measured within the window, and no profile says what to expect.
     mean_seconds: float | None
     q99_seconds: float | None
@@ -53,6 +57,8 @@ class ScalingNeed(msgspec.Struct, frozen=True, kw_only=True):
     #: Workers that serve it now.
     workers_now: int
     slots: int
+    #: Messages, waiting or running, that one worker can have at this pace: the target of a tracking autoscaler.
+    messages_per_worker: float
     desired: int | None
     why: str
     #: What looking at the ready ones alone would say, and how many running messages that would interrupt.
@@ -85,6 +91,7 @@ class ScalingOperations(Operations):
         since_seconds: float = DAY_SECONDS,
         limit: int = MOST_QUEUES,
         after: str = "",
+        must_exist: bool = True,
     ) -> ScalingReport:
         """Return how many workers each queue needs now, and why; never more than the limit of the queue can use.
 
@@ -95,6 +102,7 @@ class ScalingOperations(Operations):
         - `cooldown_seconds`: No scale-down for this long after the newest worker started.
         - `since_seconds`: How far back to look at runs.
         - `limit`, `after`: This many queues at most; `ScalingReport.after` of the page before.
+        - `must_exist`: Refuse a queue that nothing knows. False: it is empty, as an autoscaler must take it.
         """
         rules = ScalingRules(
             target_age_seconds=target_age_seconds, minimum=minimum, maximum=maximum, cooldown_seconds=cooldown_seconds
@@ -105,7 +113,7 @@ class ScalingOperations(Operations):
         pace = (await survey(access.state, since=since, sees=access.sees, page=TaskSlice(limit=0))).pace
         alive = [owner for owner in await living(access) if access.sees_any(owner.queues)]
         limits = limits_in_force(access, (await access.state.board.read()).posts)
-        depths = [depth for depth in await _depths(access, queue, alive) if depth.queue > after]
+        depths = [depth for depth in await _depths(access, queue, alive, must_exist=must_exist) if depth.queue > after]
         found = []
         for depth in depths[:limit]:
             kept = limits.get(depth.queue)
@@ -120,12 +128,10 @@ class ScalingOperations(Operations):
         return ScalingReport(target_age_seconds=target_age_seconds, queues=tuple(found), after=following)
 
 
-async def _depths(access: Access, queue: str | None, alive: Sequence[Owner]) -> list[Depth]:
+async def _depths(access: Access, queue: str | None, alive: Sequence[Owner], *, must_exist: bool) -> list[Depth]:
     """Read depths by name: of the queues asked for, else of the app's tasks, else of all."""
     if queue is not None and not is_pattern(queue):
-        name = full_name(access, queue)
-        await check_known(access, [name])
-        return await access.broker.depth([name])
+        return await access.broker.depth([await check_one(access, queue, consequence="", must_exist=must_exist)])
     own = sorted({task.queue for task in access.tasks.values() if access.sees(task.queue)})
     if queue is None and own:
         return sorted(await access.broker.depth(own), key=lambda depth: depth.queue)
@@ -161,12 +167,14 @@ async def _needed(
     added = access.clock.wall() - max((owner.started_at for owner in serving), default=0.0)
     both = compare(backlog, pace, rules, current=len(serving), since_added_seconds=added)
     return ScalingNeed(
-        queue=depth.queue, ready=depth.ready, leased=depth.leased, due=due, estimated=depth.estimated,
+        queue=depth.queue, ready=depth.ready, leased=depth.leased, delayed=depth.delayed, due=due,
+        estimated=depth.estimated, oldest_age_seconds=depth.oldest_age_seconds,
         mean_seconds=None if pace is None else round(pace.mean_seconds, 6),
         q99_seconds=None if pace is None else round(pace.tail_seconds, 6),
         runs=0 if pace is None else pace.runs, profile=_profile(pace), workers_now=len(serving), slots=rules.slots,
-        desired=both.desired.workers, why=both.desired.why,
-        visible_only=both.visible_only.workers, interrupted=both.interrupted,
+        messages_per_worker=round(messages_per_worker(pace, rules), 3),
+        desired=both.desired.workers, why=both.desired.why, visible_only=both.visible_only.workers,
+        interrupted=both.interrupted,
     )  # fmt: skip
 
 

@@ -80,6 +80,10 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     metrics_token: str | None = None
     #: This many queues and as many tasks have labels of their own in metrics; the rest is `other`.
     metrics_label_values: int = 100
+    #: Where workers and servers write their metrics as lines for CloudWatch, once a minute. None: nowhere.
+    emf: str | None = None
+    #: Where workers run: ecs, kubernetes, ec2, azure. Empty: no manager hears of leases, and none is watched.
+    platforms: tuple[str, ...] = ()
     #: Thresholds of alerts that are changed, and alerts that are switched off or on.
     alerts: tuple[str, ...] = ()
     #: The webhook endpoint that alerts are posted to. None: none is.
@@ -297,6 +301,8 @@ _SETTINGS = (
     _Setting("metrics", ("TENURE_METRICS",), "an address such as 127.0.0.1:9100", str),
     _Setting("metrics_token", ("TENURE_METRICS_TOKEN",), "a text of 32 characters or more", _secret, is_secret=True),
     _Setting("metrics_label_values", ("TENURE_METRICS_LABEL_VALUES",), "1 to 10000", _whole(1, 10_000)),
+    _Setting("emf", ("TENURE_EMF",), "stdout, file:/path or tcp://host:port", str),
+    _Setting("platforms", ("TENURE_PLATFORM",), "ecs, kubernetes, ec2, azure with commas between them", _names),
     _Setting("alerts", ("TENURE_ALERTS",),
              "off, or changes with commas between them, such as duplicates.page=0.1, zombie=off, flash=on", _alerts),
     _Setting("alert_webhook", ("TENURE_ALERT_WEBHOOK",), "the name of an endpoint", str),

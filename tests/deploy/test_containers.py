@@ -103,6 +103,20 @@ def test_names_of_the_manifests_agree() -> None:
     ]
 
 
+def test_a_pod_that_tells_its_deletion_cost_may_patch_itself_and_waits_for_what_runs() -> None:
+    found = {one["kind"]: one for name, one in _manifests() if name == "scale-in.yaml"}
+    pod = found["Deployment"]["spec"]["template"]["spec"]
+    assert pod["serviceAccountName"] == found["ServiceAccount"]["metadata"]["name"]
+    assert found["RoleBinding"]["roleRef"]["name"] == found["Role"]["metadata"]["name"]
+    assert found["Role"]["rules"] == [{"apiGroups": [""], "resources": ["pods"], "verbs": ["patch"]}]
+    (worker,) = pod["containers"]
+    assert pod["automountServiceAccountToken"]
+    assert worker["command"][-4:] == ["--name", "$(POD_NAME)", "--platform", "kubernetes"]
+    (hook,) = worker["lifecycle"]["preStop"]["exec"]["command"][2:]
+    assert hook == 'tenure workers drain jobs:app "$POD_NAME" --wait'
+    assert {"POD_NAME", "TENURE_URL"} == {one["name"] for one in worker["env"]}
+
+
 def test_the_compose_file_names_what_there_is() -> None:
     compose = yaml.safe_load((_DOCKER / "compose.yaml").read_text("utf-8"))
     assert set(compose["services"]) == {"store", "worker", "server"}

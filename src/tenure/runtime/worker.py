@@ -190,6 +190,19 @@ class Worker:
             self._hurry.set()
         self._stop_asked.set()
 
+    def drain(self, why: str) -> None:
+        """Lease nothing more, let what runs finish, however long it takes, and stop. Call it from the worker's loop.
+
+        `why` is logged, and stands in the event when the worker leaves. `ask_to_stop` ends a drain that takes too long.
+        """
+        if self._stop_asked.is_set() or self._draining is not None:
+            return
+        self.leaving = f"drained: {why}"
+        if not self._jobs:
+            self._stop_asked.set()
+        else:
+            self._begin_to_drain()
+
     def serve(self, queues: Sequence[str]) -> None:
         """Serve these queues from now on: names, and patterns such as `*-tasks`. Call it from the worker's loop.
 
@@ -425,9 +438,12 @@ class Worker:
             logger.info("%s is %s: it returns what has not begun", self.owner_id, self.leaving)
             self._begin_to_end()
         elif self._draining is None:
-            running = plural(len(self._path.handling.running), "handler")
-            logger.info("%s is %s: it leases nothing more, and %s may finish", self.owner_id, self.leaving, running)
-            self._draining = self._loop.create_task(self._guarded(self._drain)())
+            self._begin_to_drain()
+
+    def _begin_to_drain(self) -> None:
+        running = plural(len(self._path.handling.running), "handler")
+        logger.info("%s is %s: it leases nothing more, and %s may finish", self.owner_id, self.leaving, running)
+        self._draining = self._loop.create_task(self._guarded(self._drain)())
 
     async def _drain(self) -> None:
         """Lease nothing more, let everything that runs finish, however long it takes, then stop."""

@@ -110,6 +110,12 @@ class Supervisor:
             await self._retirement.close()
         return self._exit_code
 
+    @property
+    def held(self) -> int:
+        """The number of messages that its processes run now."""
+        notes = [note for worker in self._workers.values() if (note := worker.note) is not None]
+        return sum(len(note.ids) + note.more for note in notes)
+
     async def worked(self) -> None:
         """Return once one of the children works."""
         await self._someone_worked.wait()

@@ -16,6 +16,7 @@ def child_words(  # noqa: PLR0913 - one for each option
     verbose: bool,
     event_names: str | None = None,
     detail: float | None = None,
+    platforms: Sequence[str] = (),
 ) -> list[str]:
     """The command line of a child; its name and what ties it to its supervisor come on top."""
     words = ["worker", target, "--log", style]
@@ -26,6 +27,7 @@ def child_words(  # noqa: PLR0913 - one for each option
     words += [] if wait_for_broker is None else ["--wait-for-broker", str(wait_for_broker)]
     words += [] if event_names is None else ["--log-events", event_names]
     words += [] if detail is None else ["--detail", str(detail)]
+    words += [word for platform in platforms for word in ("--platform", platform)]
     words += ["--until-empty"] if until_empty else []
     return [*words, "--verbose"] if verbose else words
 

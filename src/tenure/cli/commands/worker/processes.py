@@ -8,6 +8,7 @@ import logging
 from collections.abc import Coroutine, Sequence
 from typing import TYPE_CHECKING
 
+from tenure.cli.commands.worker.outside import exporting_from, platforms_of, watching
 from tenure.cli.service_manager import ServiceManager
 from tenure.cli.terminal.output import plural, say_json
 from tenure.clock import SYSTEM_CLOCK
@@ -20,13 +21,14 @@ if TYPE_CHECKING:
 logger = logging.getLogger("tenure.cli")
 
 
-def supervise(
+def supervise(  # noqa: PLR0913 - one for each option
     words: Sequence[str], *, processes: int, name: str, slot: str, keeps_leases: bool, until_empty: bool,
-    as_json: bool, metrics: str | None,
+    as_json: bool, metrics: str | None, platforms: Sequence[str] = (), emf: str | None = None,
 ) -> int:  # fmt: skip
     """Run `processes` children with these arguments until stopped; returns the exit code.
 
-    `metrics`: where to serve theirs; None: as the settings say.
+    `metrics`: where to serve theirs; None: as the settings say. `platforms`: managers that hear what all of them
+    hold. `emf`: where their metrics are written.
     """
     from tenure import assembly
     from tenure.runtime.supervisor.supervisor import Supervisor
@@ -37,6 +39,7 @@ def supervise(
         return [*words, *(["--name", f"{name}-{number}"] if name else []), *slot_words]
 
     manager = ServiceManager.from_environment()
+    where = platforms_of(platforms, of_supervisor=True, has_supervisor=False)
 
     async def run() -> int:
         supervisor = Supervisor(
@@ -55,7 +58,11 @@ def supervise(
         telling = [
             asyncio.create_task(told) for told in _told(supervisor, manager, plural(processes, "process", "processes"))
         ]
-        exit_code = await supervisor.run()
+        async with (
+            watching(where, lambda: supervisor.held, None, SYSTEM_CLOCK),
+            exporting_from(emf, supervisor.metrics.collect),
+        ):
+            exit_code = await supervisor.run()
         for told in telling:
             told.cancel()
         supervisor.ignore()

@@ -18,6 +18,7 @@ from tenure.app import Tenure
 from tenure.assembly import full_url
 from tenure.cli import logs
 from tenure.cli.commands.worker.child_arguments import child_words, own_words
+from tenure.cli.commands.worker.outside import Outside, exporting, platforms_of, watching
 from tenure.cli.commands.worker.summary import Summary
 from tenure.cli.commands.worker.until_empty import until_empty as work_until_empty
 from tenure.cli.completing import queues_option
@@ -70,6 +71,14 @@ _SAME_SIGNAL_SECONDS = 0.1
 @click.option(
     "--metrics", metavar="ADDRESS", help="Serve metrics for Prometheus here, as in 127.0.0.1:9100. Default: nowhere."
 )
+@click.option("--emf", metavar="TARGET", help="Write CloudWatch metrics: stdout, file:/path, tcp://host:port.")
+@click.option(
+    "--platform",
+    "platforms",
+    multiple=True,
+    metavar="NAME",
+    help="Where it runs: ecs, kubernetes, ec2 or azure; repeat it for more. Default: nowhere in particular.",
+)
 @click.option("--reload", "reloads", is_flag=True, help="For development: restart when a Python file here changes.")
 @click.option("--supervised", hidden=True, help="Set by a supervisor for its children.")
 @click.option("--log", "style", type=click.Choice(["text", "json"]), help="How to log. Default: text.")
@@ -100,6 +109,8 @@ def worker(  # noqa: PLR0913 - one for each option
     processes: int | None,
     heartbeat: str,
     metrics: str | None,
+    emf: str | None,
+    platforms: tuple[str, ...],
     supervised: str | None,
     reloads: bool,
     until_empty: bool,
@@ -134,6 +145,13 @@ def worker(  # noqa: PLR0913 - one for each option
     --metrics serves what this worker did as Prometheus reads it, with --processes all of them at one address. Other
     machines may read it only with the token of TENURE_METRICS_TOKEN.
 
+    --emf writes the metrics once a minute as lines of CloudWatch's embedded metric format; with --processes, those of
+    all of them.
+
+    --platform tells the manager of the machine while messages are held, so that scaling in takes an idle worker: ecs
+    protects the task, kubernetes writes the pod's deletion cost. And it drains the worker when the machine is about to
+    be taken away: ec2 reads spot interruptions, azure scheduled events.
+
     --until-empty stops when nothing of its queues is ready, runs anywhere, or was tried and comes again. It does not
     wait for what its sender delayed, for future ticks of schedules, for queues that are paused, or for tasks that
     the app does not have.
@@ -161,7 +179,10 @@ def worker(  # noqa: PLR0913 - one for each option
         verbose=verbose,
         event_names=event_names,
         detail=detail,
+        platforms=platforms,
     )
+    platforms = platforms or settings_from().platforms
+    emf = settings_from().emf if emf is None else emf
     if reloads:
         from tenure.cli.commands.worker.reload import reload
 
@@ -180,6 +201,8 @@ def worker(  # noqa: PLR0913 - one for each option
             until_empty=until_empty,
             as_json=as_json,
             metrics=metrics,
+            platforms=platforms,
+            emf=emf,
         )
     if heartbeat == "supervisor":
         msg = "--heartbeat supervisor needs a supervisor: add --processes 1, or more"
@@ -187,6 +210,8 @@ def worker(  # noqa: PLR0913 - one for each option
     link = _supervisor_link(supervised)
     logs.install(style, verbose=verbose, process=link.number if link is not None else None)
     manager = ServiceManager.from_environment()
+    where = platforms_of(platforms, of_supervisor=False, has_supervisor=link is not None)
+    emf = emf if link is None else None  # the supervisor writes those of its children
     app = find(target)
     own = [short_name(app.operate.access, queue) for queue in queues]
     _warn_of_strange_queues(app, own)
@@ -205,7 +230,19 @@ def worker(  # noqa: PLR0913 - one for each option
     made.supervisor_link = link
     grace = app.settings.grace_seconds if grace is None else grace
     stop = _Stop(made, grace, app.clock, manager)
-    asyncio.run(_run(app, made, stop, tally, wait_for_broker, manager, until_empty=until_empty, as_json=as_json))
+    asyncio.run(
+        _run(
+            app,
+            made,
+            stop,
+            tally,
+            wait_for_broker,
+            manager,
+            Outside(where, emf),
+            until_empty=until_empty,
+            as_json=as_json,
+        )
+    )
     return None
 
 
@@ -246,13 +283,14 @@ def _end(worker: "Worker", tally: Summary, *, was_started: bool, as_json: bool) 
         os._exit(0)
 
 
-async def _run(
+async def _run(  # noqa: PLR0913 - called in one place
     app: Tenure,
     worker: "Worker",
     stop: "_Stop",
     tally: Summary,
     wait_for_broker: float | None,
     manager: ServiceManager,
+    outside: Outside,
     *,
     until_empty: bool,
     as_json: bool,
@@ -261,7 +299,7 @@ async def _run(
     if worker.supervisor_link is not None:
         await worker.supervisor_link.listen(app.url, stop.hurry)
     if await _open(app, worker, wait_for_broker):
-        await _work(app, worker, stop, tally, manager, until_empty=until_empty)
+        await _work(app, worker, stop, tally, manager, outside, until_empty=until_empty)
     stop.ignore()
     _end(worker, tally, was_started=stop.started, as_json=as_json)
 
@@ -280,7 +318,14 @@ async def _open(app: Tenure, worker: "Worker", wait_for_broker: float | None) ->
 
 
 async def _work(
-    app: Tenure, worker: "Worker", stop: "_Stop", tally: Summary, manager: ServiceManager, *, until_empty: bool
+    app: Tenure,
+    worker: "Worker",
+    stop: "_Stop",
+    tally: Summary,
+    manager: ServiceManager,
+    outside: Outside,
+    *,
+    until_empty: bool,
 ) -> None:
     async with app:
         await worker.start()
@@ -298,12 +343,17 @@ async def _work(
             asyncio.create_task(_sum_up(worker, tally, manager)),
             asyncio.create_task(manager.watch(worker.moved)),
         ]
-        try:
-            await (work_until_empty(app, worker) if until_empty else worker.asked_to_stop())
-        finally:
-            beside[0].cancel()
-            await worker.stop()
-            beside[1].cancel()
+        # Until it has stopped: while it finishes what runs, the machine must stay.
+        async with (
+            watching(outside.platforms, lambda: worker.in_flight, worker, app.clock),
+            exporting(outside.emf, worker),
+        ):
+            try:
+                await (work_until_empty(app, worker) if until_empty else worker.asked_to_stop())
+            finally:
+                beside[0].cancel()
+                await worker.stop()
+                beside[1].cancel()
         logger.info("%s did: %s", worker.owner_id, tally)
 
 

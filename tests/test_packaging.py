@@ -13,6 +13,7 @@ PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["
 EXTRAS = PROJECT["optional-dependencies"]
 #: What code imports of a package, where that is not its name. aiohttp is the transport that Azure's SDK asks for.
 IMPORTED = {"azure-data-tables": "azure.data.tables", "azure-identity": "azure.identity",
+            "azure-monitor-opentelemetry-exporter": "azure.monitor.opentelemetry.exporter",
             "azure-storage-blob": "azure.storage.blob", "azure-storage-queue": "azure.storage.queue",
             "opentelemetry-api": "opentelemetry.trace",
             "opentelemetry-semantic-conventions": "opentelemetry.semconv"}  # fmt: skip

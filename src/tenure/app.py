@@ -113,6 +113,8 @@ class Tenure(Registry):
             self._claim_check = ClaimCheck(ClientFolders(assembly.blob_store(folders, clock=clock)))
         #: What follows its messages, if a program asked for it: `tenure.monitoring.otel.instrument(app)`.
         self.telemetry: Telemetry | None = None
+        #: Where the events of its workers and servers go besides the journal.
+        self.sinks: list[Sink] = []
         self._client = self._make_client(clock, *assembly.connect(place, clock=clock, must_exist=must_exist))
         self._portal = BlockingPortal()
         self._sync_client: Client | None = None
@@ -340,12 +342,12 @@ class Tenure(Registry):
         )
 
     def event_log(self) -> "Sequence[Sink]":
-        """The sink that logs events, if the settings want one; for workers and servers."""
+        """The app's own sinks, and the one that logs events if the settings want it; for workers and servers."""
         if self.settings.log_events is None:
-            return ()
+            return tuple(self.sinks)
         from tenure.sinks.log_events import LogEvents, event_names  # noqa: PLC0415 - senders log no events
 
-        return (LogEvents(event_names(self.settings.log_events)),)
+        return (*self.sinks, LogEvents(event_names(self.settings.log_events)))
 
     def alerting(self) -> "tuple[Alerting, ...]":
         """Make what judges alerts in this process; for workers and servers. Empty: they are switched off."""

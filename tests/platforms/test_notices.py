@@ -65,11 +65,11 @@ async def test_a_notice_without_a_time_lets_everything_finish(virtual_clock: Vir
     board.is_away = True
     async with app, app.worker() as worker:
         watch = asyncio.create_task(NoticeWatch([board], worker, virtual_clock).run())
-        await app.submit(work.bind(3600.0))
+        await app.submit(work.bind(300.0))
         await asyncio.sleep(30)
         assert not watch.done(), "a platform that does not answer announces nothing"
         board.is_away, board.notice = False, Notice("the group takes this instance away", None)
         await worker.asked_to_stop()
-        assert ended == [3600.0]
+        assert ended == [300.0]
         assert worker.leaving == "drained: the group takes this instance away"
         await watch

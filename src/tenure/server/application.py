@@ -119,10 +119,23 @@ class Application:
         self._started += 1
         try:
             await self.server.start()
-            yield
+            async with self._exporting():
+                yield
         finally:
             self._started -= 1
             await self.server.stop()
+
+    @contextlib.asynccontextmanager
+    async def _exporting(self) -> AsyncIterator[None]:
+        """Write metrics for CloudWatch, where the settings say where to."""
+        emf = self.server.app.settings.emf
+        if not emf:
+            yield
+            return
+        from tenure.monitoring.cloudwatch.emf_export import EmfExport  # noqa: PLC0415 - most servers write none
+
+        async with EmfExport(emf, self._metrics.samples):
+            yield
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Handle a request, or the lifespan where this application is run by itself."""

@@ -1724,9 +1724,13 @@ export interface ScalingNeed {
   queue: string;
   ready: number | null;
   leased: number | null;
+  /** Messages whose time has not come, those that are due soon among them. */
+  delayed: number | null;
   /** Delayed messages that are due within the target age. */
   due: number | null;
   estimated: boolean;
+  /** Seconds since the oldest ready message was sent. Null: nothing is ready, or it cannot be known. */
+  oldest_age_seconds: number | null;
   /** Null: no run of this queue was measured within the window, and no profile says what to expect. */
   mean_seconds: number | null;
   q99_seconds: number | null;
@@ -1736,6 +1740,8 @@ export interface ScalingNeed {
   /** Workers that serve it now. */
   workers_now: number;
   slots: number;
+  /** Messages, waiting or running, that one worker can have at this pace: the target of a tracking autoscaler. */
+  messages_per_worker: number;
   desired: number | null;
   why: string;
   /** What looking at the ready ones alone would say, and how many running messages that would interrupt. */

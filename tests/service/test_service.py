@@ -76,7 +76,7 @@ async def test_a_task_from_its_submit_to_its_result(virtual_clock: VirtualClock)
 async def test_a_failure_is_retrying_and_then_failed(virtual_clock: VirtualClock) -> None:
     async with service_on(virtual_clock) as service, service.app.worker():
         id = await service.submit_task("ingest", {"filename": "a.pdf", "fails": True})
-        met = [word_of(one.record) async for one in (await service.handle(id)).updates()]
+        met = [one.status async for one in service.updates(id)]
         assert [word for word, before in zip(met, [None, *met], strict=False) if word != before][-4:] == [
             "running", "retrying", "running", "failed",
         ]  # fmt: skip
@@ -105,6 +105,8 @@ async def test_what_cannot_be_submitted_is_refused(virtual_clock: VirtualClock) 
             await service.submit_task("ingest", {"filename": "a.pdf"}, webhook_url="https://evil.example.com/x")
         with pytest.raises(MessageNotFound, match="no task"):
             await service.status("unknown")
+        with pytest.raises(MessageNotFound, match="no task"):
+            await anext(service.updates("unknown"))
 
 
 async def test_a_frontend_needs_no_tasks(virtual_clock: VirtualClock) -> None:
@@ -141,6 +143,7 @@ async def test_code_that_is_not_async_has_the_same_verbs() -> None:
         result = service.result(id, timeout=60)
         accepted = service.accept('{"task_type": "summarize", "payload": {"text": "xyzzy"}}')
         assert service.result(accepted, timeout=60) == "xyz"
+        assert [one.status for one in service.updates(accepted)] == ["completed"]
         told = service.status(id).status, result, service.cancel(id)
         service.close()
         return told

@@ -1,7 +1,8 @@
 """`QueueService`: four verbs of a task service over an app, for async code; `SyncQueueService` for code that is not."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping
+import contextlib
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator, Mapping
 from datetime import timedelta
 from typing import Any, Self, TypeVar, Unpack, cast
 
@@ -71,12 +72,18 @@ class QueueService:
         """Wait until a task is completed and return what its handler returned. Raises what `Handle.result` raises."""
         return await (await self.handle(task_id)).result(timeout)
 
+    async def updates(self, task_id: str) -> AsyncGenerator[TaskStatus]:
+        """Yield where a task is now, and again after each change, until it has ended. Raises `MessageNotFound`."""
+        async with contextlib.aclosing(self._book().updates(task_id)) as updates:
+            async for status in updates:
+                yield status
+
     async def cancel(self, task_id: str) -> bool:
         """Cancel a task, also while it runs. False: it had ended already; nothing was changed."""
         return await (await self.handle(task_id)).cancel()
 
     async def handle(self, task_id: str) -> Handle[Any]:
-        """The handle of a task, for what else there is: `updates`, `watch_url`. Raises `MessageNotFound`."""
+        """The handle of a task, for what else there is, such as `watch_url`. Raises `MessageNotFound`."""
         return await self._book().handle(task_id)
 
     # -- what plain producers sent -----------------------------------------------------------------
@@ -174,6 +181,19 @@ class SyncQueueService:
             return await (await book.handle(task_id)).result(timeout)
 
         return self._ask(wait)
+
+    def updates(self, task_id: str) -> Iterator[TaskStatus]:
+        """As `QueueService.updates`; blocks between two."""
+
+        async def begun(book: TaskBook) -> AsyncGenerator[TaskStatus]:
+            return book.updates(task_id)
+
+        updates = self._ask(begun)
+        try:
+            while (status := self._ask(lambda _: anext(updates, None))) is not None:
+                yield status
+        finally:
+            self._ask(lambda _: updates.aclose())
 
     def cancel(self, task_id: str) -> bool:
         """As `QueueService.cancel`."""

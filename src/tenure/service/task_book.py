@@ -1,7 +1,8 @@
 """The tasks of a service, through one client of its app: what both kinds of code do. Used by `service.py`."""
 
+import contextlib
 import uuid
-from collections.abc import Mapping
+from collections.abc import AsyncGenerator, Mapping
 from typing import Any, cast
 
 import msgspec
@@ -14,6 +15,7 @@ from tenure.key_value import name_of
 from tenure.record import Record
 from tenure.rules.arguments import TASK_ID_MARK
 from tenure.rules.rejections import error_of
+from tenure.service.status import TaskStatus, status_of
 from tenure.service.wire import readable
 from tenure.tasks.build_message import outgoing
 from tenure.tasks.call import Call, Options
@@ -102,6 +104,13 @@ class TaskBook:
         """A handle on the message of a task. Raises `MessageNotFound`."""
         record = await self.record(task_id)
         return Handle(self._client, record.id, plain_reader(), queue=record.queue)
+
+    async def updates(self, task_id: str) -> AsyncGenerator[TaskStatus]:
+        """Yield where a task is, now and after each change, until it has ended. Raises `MessageNotFound`."""
+        handle = await self.handle(task_id)
+        async with contextlib.aclosing(handle.updates()) as updates:
+            async for update in updates:
+                yield status_of(task_id, update.record)
 
 
 def name_in(app: Tenure, task_id: str) -> str:

@@ -229,6 +229,7 @@ PARTS: tuple[Part, ...] = (
         (
             Rule(("scenarios/test_azure*", "scenarios/test_cloud*", "scenarios/test_sqs*")),
             Rule(("scenarios/*",), ("azurite", "fauxqs", "ministack", "sqs", "azure")),
+            Rule(("examples/*",), ("test_two_clients_work_on_azurite",)),
         ),
     ),
 )

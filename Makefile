@@ -31,13 +31,16 @@ OTHER = -m pytest --loop test -m "not scenario and not outage and not cloud" $(S
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 .SUFFIXES:
-.PHONY: help run quick test test-all test-others redis70 prometheus check fmt reference dashboard dashboard-dev screenshots example-pipeline soak bench lock clean $(VERSIONS:%=test-%)
+.PHONY: help run quick test test-all test-others redis70 prometheus check fmt reference dashboard dashboard-dev screenshots example-pipeline example-service soak bench lock clean $(VERSIONS:%=test-%)
 
 help: ## Print this
-	@awk 'BEGIN { FS = ":.*## " } /^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' Makefile
+	@awk 'BEGIN { FS = ":.*## " } /^[a-z-]+:.*## / { printf "make %-15s %s\n", $$1, $$2 }' Makefile
 
 run: .venv/.base ## Set up and run the demo; ARGS go to `tenure demo`
 	@.venv/$(QUIETLY) $(BIN)/tenure demo $(ARGS)
+
+example-service: .venv/.dev ## Start the example of a task service: a front end, two clients, a worker for each
+	@cd examples && SERVICE_FOLDER="$${SERVICE_FOLDER:-$(CURDIR)/build/example-service}" exec ../$(BIN)/python -m service
 
 quick: .venv/.dev ## Run the tests that need no server: memory, SQLite, runtime, timing, CLI (3 minutes)
 	$(PYTEST) $(SIDE_BY_SIDE) $(ARGS)

@@ -17,7 +17,7 @@ def summary(text: str, about: str = "", sentences: int = 2) -> str:
     """The sentences whose words come most often in the text, or in the question it is `about`, in their order."""
     all_of_it = [one for part in passages(text) for one in _SENTENCE.split(part) if one.endswith((".", "!", "?"))]
     often = Counter(_words(text))
-    often.update(dict.fromkeys(_words(about), 20))
+    often.update({word: 40 // max(1, often[word]) for word in set(_words(about))})  # a rare word says more
 
     def weight(sentence: str) -> float:
         words = _words(sentence)

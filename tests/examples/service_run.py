@@ -64,9 +64,10 @@ def service_in(folder: Path, **more: str) -> Iterator[Service]:
         [sys.executable, "-m", "service"], cwd=EXAMPLES, env=environment() | own, text=True,
         stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
     ) as process:  # fmt: skip
-        service = None
+        pids: dict[str, int] = {}
         try:
             service = Service(process, folder)
+            pids = service.pids
             yield service
         finally:
             if process.poll() is None:
@@ -74,6 +75,6 @@ def service_in(folder: Path, **more: str) -> Iterator[Service]:
                 with contextlib.suppress(subprocess.TimeoutExpired):
                     process.wait(PATIENCE_SECONDS)
                 process.kill()
-            for pid in service.pids.values() if service else ():
+            for pid in pids.values():
                 with contextlib.suppress(ProcessLookupError):
                     os.kill(pid, signal.SIGKILL)

@@ -1,6 +1,7 @@
 """The example service in a real browser: submit, live status, kills, and two clients that see nothing of each other."""
 
 import os
+import re
 import signal
 from collections.abc import Iterator
 from pathlib import Path
@@ -90,7 +91,7 @@ def test_a_killed_worker_a_killed_front_end_and_a_cancel(browser: Browser, tmp_p
         page, _ = _signed_in(browser, service, "southhaven")
         _submit(page, "Ingest", document="harbour-rules.md")
         row = page.locator(".task").first
-        expect(row.locator(".note")).to_have_text("passage 1 of 6")
+        expect(row.locator(".note")).to_have_text(re.compile("passage . of 6"))
         _submit(page, "Summarize", document="council-minutes.md")
         cancelled = page.locator(".task").first
         cancelled.get_by_role("button", name="Cancel").click()

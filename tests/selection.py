@@ -220,6 +220,11 @@ PARTS: tuple[Part, ...] = (
             Rule(("documents/test_recall.py",)),
         ),
         needs="pgserver",
+        "deploy",
+        "The commands of Kubernetes and ECS with their checks, on Valkey. Those of Compose, which start the same programs,"
+        " stay, and so do the checks of every file by its schema.",
+        1,
+        (Rule(("deploy/test_commands.py",), ("kubernetes", "ecs")),),
     ),
     Part(
         "clouds",

@@ -88,15 +88,17 @@ class Live:
         follower.add_done_callback(lambda _: self._forget(key, follower))
 
     async def _tell_of(self, client: str, task_id: str) -> None:
-        """Pass on where a task is, until it has ended. How it ended comes by webhook, with the result."""
+        """Pass on where a task is, until it has ended. The webhook, which may take longer, makes the ending last."""
         while True:
             try:
                 async with contextlib.aclosing(self._service.updates(task_id)) as updates:
                     async for status in updates:
-                        news = {
+                        news: Row = {
                             "task_id": task_id, "status": status.status, "attempt": status.attempt,
                             "progress": status.progress, "note": status.note, "error": status.error,
                         }  # fmt: skip
+                        if status.status == "completed":
+                            news["result"] = await self._service.result(task_id)
                         for page in self._pages[client]:
                             page.tell(news)
             except MessageNotFound:

@@ -69,7 +69,7 @@ def _two_clients_work(browser: Browser, service: Service) -> None:
     _submit(page, "Ingest", document="harbour-rules.md")
     expect(page.locator(".task[data-status=completed]")).to_contain_text("6 passages are searchable.")
     _submit(page, "Ask", question="Where are the berths for visitors?")
-    newest = page.locator(".task").first
+    newest = page.locator(".task", has_text="Where are")
     expect(newest).to_contain_text("Berths for visitors are at the north pier.")
     expect(newest.locator(".source")).to_have_text("harbour-rules.md")
     expect(page.locator("#figures")).to_have_text("2 completed")
@@ -80,9 +80,9 @@ def _two_clients_work(browser: Browser, service: Service) -> None:
     # Another one's documents are not in the list, and nothing of the index is found.
     expect(other.locator("option")).to_have_text(["espresso-machine.md", "receipt-scan.png"])
     _submit(other, "Ingest", document="espresso-machine.md")
-    expect(other.locator(".task").first).to_contain_text("5 passages")
+    expect(other.locator(".task", has_text="espresso")).to_contain_text("5 passages")
     _submit(other, "Ask", question="Where are the berths for visitors?")
-    expect(other.locator(".task").first).to_contain_text("Your documents do not say.")
+    expect(other.locator(".task", has_text="Where are")).to_contain_text("Your documents do not say.")
     assert complaints == []
 
 
@@ -93,7 +93,7 @@ def test_a_killed_worker_a_killed_front_end_and_a_cancel(browser: Browser, tmp_p
         row = page.locator(".task").first
         expect(row.locator(".note")).to_have_text(re.compile("passage . of 6"))
         _submit(page, "Summarize", document="council-minutes.md")
-        cancelled = page.locator(".task").first
+        cancelled = page.locator(".task", has_text="council-minutes.md")
         cancelled.get_by_role("button", name="Cancel").click()
         expect(cancelled).to_have_attribute("data-status", "cancelled")
         # The page comes back by itself with the front end, and has missed nothing.

@@ -18,8 +18,10 @@ find("client").textContent = here.split("/").pop()
 const source = new EventSource(`${here}/events`)
 source.onopen = () => showLive(true)
 source.onerror = () => showLive(false)
-source.onmessage = (event) => {
-  for (const news of JSON.parse(event.data).toReversed()) {
+source.onmessage = (event) => take(JSON.parse(event.data).toReversed())
+
+function take(changed) {
+  for (const news of changed) {
     const known = tasks.get(news.task_id)
     // An ending is the last word: what was seen of the task before it may arrive after it.
     if (known?.ended_at && !news.ended_at) continue
@@ -100,7 +102,8 @@ find("new").addEventListener("submit", (event) => {
   event.preventDefault()
   const given = kind() === "agent" ? { question: find("question").value } : { filename: find("document").value }
   trying(async () => {
-    await ask("POST", "/tasks", JSON.stringify({ task_type: kind(), ...given }))
+    const row = await ask("POST", "/tasks", JSON.stringify({ task_type: kind(), ...given }))
+    if (!tasks.has(row.task_id)) take([row])
     find("question").value = ""
   })
 })

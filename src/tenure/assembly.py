@@ -20,7 +20,7 @@ from tenure.errors import BadURL, ConfigurationError, MissingExtra
 from tenure.monitoring.figure import FigurePublisher
 from tenure.state import State
 from tenure.table import GroupTable
-from tenure.url_options import safe_url
+from tenure.url_options import DATABASES, safe_url
 
 logger = logging.getLogger("tenure.assembly")
 
@@ -88,8 +88,18 @@ def connect(url: str, *, clock: Clock, must_exist: bool = False) -> Backend:
     for entry in entry_points(group="tenure.brokers", name=parts.scheme):
         backend: Backend = entry.load()(url, clock=clock)
         return backend
-    msg = f"{shown!r} names no broker Tenure knows; use one of: {_KNOWN}"
+    msg = f"{shown!r} names no broker Tenure knows; use one of: {_KNOWN}{_meant(shown, parts.scheme)}"
     raise BadURL(msg)
+
+
+def _meant(shown: str, scheme: str) -> str:
+    """Suggest what a URL was probably meant to be, as the end of a sentence. `shown`: without its secrets."""
+    if not scheme and shown.endswith(DATABASES):
+        return f"; did you mean sqlite:///{shown}?"
+    import difflib  # slow, and rarely needed
+
+    near = difflib.get_close_matches(scheme, ("sqlite", "memory", *_EXTRAS), n=1)
+    return f"; did you mean {near[0]}{shown[len(scheme) :]}?" if near else ""
 
 
 def in_memory(*, clock: Clock, exact: bool, **limits: Any) -> Backend:

@@ -12,6 +12,8 @@ from urllib.parse import urlsplit
 
 from tenure.errors import BadURL
 
+#: How files of SQLite are usually called.
+DATABASES = (".db", ".sqlite", ".sqlite3")
 #: A password, also one with a `/` or `@` that should have been quoted, and in options, or in a URL quoted in one:
 #: keys, signatures, tokens, and all that a connection string says after them.
 _SECRETS = re.compile(
@@ -75,6 +77,14 @@ def web_address(text: str) -> str | None:
     """An address of http or https without the slash at its end, or None."""
     parts = urlsplit(text)
     return text.rstrip("/") if parts.scheme in ("http", "https") and parts.netloc else None
+
+
+def with_slashes(url: str) -> str:
+    """What a URL that lacks slashes was probably meant to be: `redis:/host` is `redis://host`."""
+    scheme, _, rest = url.partition(":/")
+    if scheme != "sqlite":
+        return f"{scheme}://{rest.lstrip('/')}"
+    return f"sqlite:///{rest}" if "/" not in rest else f"sqlite:////{rest}"
 
 
 def safe_url(url: str) -> str:

@@ -237,6 +237,22 @@ def test_two_schedules_need_two_names(app: Tenure) -> None:
         app.schedule(app.tasks["deliver"].bind("b"), every=60)
 
 
+@pytest.mark.parametrize(
+    ("url", "meant"),
+    [
+        ("sqlte:///jobs.db", "sqlite:///jobs.db"),
+        ("reddis://:secret@host:6379/0", "redis://:…@host:6379/0"),
+        ("jobs.db", "sqlite:///jobs.db"),
+        ("/srv/jobs.sqlite", "sqlite:////srv/jobs.sqlite"),
+    ],
+)
+def test_what_a_url_was_probably_meant_to_be_is_said(url: str, meant: str) -> None:
+    with pytest.raises(BadURL) as refused:
+        Tenure(url)
+    assert f"; did you mean {meant}?" in str(refused.value)
+    assert "secret" not in str(refused.value)
+
+
 def test_a_path_is_no_url() -> None:
     with pytest.raises(BadURL, match="sqlite:///jobs"):
         Tenure(Path("jobs.db"))  # type: ignore[arg-type]

@@ -15,10 +15,8 @@ from tenure.app import Tenure
 from tenure.cli.failing import BadTarget, ImportFailed
 from tenure.errors import TenureError
 from tenure.tasks.task import Task
-from tenure.url_options import safe_url
+from tenure.url_options import DATABASES, safe_url, with_slashes
 
-#: How files of SQLite are usually called.
-DATABASES = (".db", ".sqlite", ".sqlite3")
 _VARIADIC = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
 
 
@@ -26,13 +24,16 @@ def load(reference: str) -> Tenure:
     """The app behind `module:attribute`, where the attribute is the app or a function that makes it."""
     if not _is_reference(reference):
         hint = ""
-        if reference.endswith(DATABASES):
+        if ":/" in reference:
+            hint = f"; did you mean {safe_url(with_slashes(reference))}?"
+        elif reference.endswith(DATABASES):
             hint = f"; did you mean sqlite:///{reference}?"
         elif reference.strip(":").replace(".", "").isidentifier():
             hint = f"; did you mean {reference.strip(':')}:app?"
         elif "AccountName=" in reference or "SharedAccessSignature=" in reference:
             hint = "; a connection string goes into AZURE_STORAGE_CONNECTION_STRING, and azure://account is the URL"
-        msg = f"{safe_url(reference)!r} is neither module:attribute (jobs:app) nor a URL (sqlite:///jobs.db){hint}"
+        shown = "…" if "@" in reference else safe_url(reference)  # a password in what is no URL is not found
+        msg = f"{shown!r} is neither module:attribute (jobs:app) nor a URL (sqlite:///jobs.db){hint}"
         raise BadTarget(msg)
     found, module, path = _attribute(reference)
     if inspect.isfunction(found) and not inspect.iscoroutinefunction(found):
@@ -57,7 +58,7 @@ def load_function(reference: str) -> Callable[..., Any]:
 
 def _is_reference(reference: str) -> bool:
     module_name, colon, path = reference.partition(":")
-    return bool(colon and module_name and path)
+    return bool(colon and module_name and path and not path.startswith("/"))  # else it is a URL that lacks slashes
 
 
 def _attribute(reference: str) -> tuple[Any, ModuleType, str]:

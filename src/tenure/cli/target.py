@@ -78,7 +78,7 @@ def or_default(target: str | None) -> str:
 
 def meant(word: str) -> str:
     """Suggest what an argument that is no target may have meant, as the end of a clause: a file, or a module here."""
-    from tenure.cli.loading import DATABASES
+    from tenure.url_options import DATABASES
 
     if word.endswith(DATABASES):
         return f" (did you mean sqlite:///{word}?)"

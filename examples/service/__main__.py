@@ -134,7 +134,7 @@ async def main() -> None:
     starting = asyncio.create_task(answers(port))
     await asyncio.wait([waiting, starting], return_when=asyncio.FIRST_COMPLETED)
     if starting.done() and starting.result():
-        print(f"\nThe task service is at {settings.address}. Each client signs in by its own link:", flush=True)
+        print(f"\nThe task service is at {settings.address}\nEach client signs in by a link of its own:", flush=True)
         for client, key in settings.keys.items():
             print(f"  {client:<12} {settings.address}/#{key}", flush=True)
         print("Ctrl-C stops everything.\n", flush=True)

@@ -10,7 +10,7 @@ import secrets
 import signal
 import socket
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from .documents import documents_of
@@ -71,6 +71,8 @@ class Part:
         self._env = env
         self._process: asyncio.subprocess.Process | None = None
         self._is_stopping = False
+        #: How often it ended by itself.
+        self.ends = 0
 
     async def run(self) -> None:
         """Until it is stopped."""
@@ -83,6 +85,7 @@ class Part:
             print(f"  process {self._process.pid:<8} {self.name}", flush=True)
             code = await self._process.wait()
             if not self._is_stopping:
+                self.ends += 1
                 print(f"the {self.name} ended ({code}) and is started again; see {self._log}", flush=True)
                 await asyncio.sleep(1)
 
@@ -99,12 +102,16 @@ class Part:
             with contextlib.suppress(ProcessLookupError):
                 self._process.kill()
 
+    def last_words(self) -> str:
+        """The last line of what it said."""
+        return (self._log.read_text(encoding="utf-8", errors="replace").strip().splitlines() or ["nothing"])[-1]
 
-async def answers(port: int) -> bool:
-    """Wait until the front end is there. False: it does not come."""
+
+async def answers(port: int, parts: Sequence[Part]) -> bool:
+    """Wait until the front end is there. False: it does not come, or a part cannot start."""
     with contextlib.suppress(TimeoutError):
         async with asyncio.timeout(START_SECONDS):
-            while True:
+            while not any(part.ends for part in parts):
                 with contextlib.suppress(OSError):
                     _, writer = await asyncio.open_connection("127.0.0.1", port)
                     writer.close()
@@ -113,9 +120,19 @@ async def answers(port: int) -> bool:
     return False
 
 
-async def main() -> None:
-    """Start everything, say where it is, and stop everything."""
-    port = int(os.environ.get("PORT", "8000")) or free_port()
+async def stopped(parts: Sequence[Part], running: Sequence[asyncio.Task[None]]) -> None:
+    """Stop all parts, and wait until none runs any more."""
+    print("Stopping: tasks that run may finish.", flush=True)
+    for part in parts:
+        part.stop()
+    _, left = await asyncio.wait(running, timeout=STOP_SECONDS)
+    for part in parts if left else ():
+        part.kill()
+    print("Stopped.")
+
+
+async def main(port: int) -> int:
+    """Start everything, say where it is, and stop everything. The exit code."""
     env = environment(FOLDER, port)
     settings = Settings.from_environment(env)
     give_samples(settings)
@@ -131,31 +148,31 @@ async def main() -> None:
         asyncio.get_running_loop().add_signal_handler(number, stop.set)
     running = [asyncio.create_task(part.run()) for part in parts]
     waiting = asyncio.create_task(stop.wait())
-    starting = asyncio.create_task(answers(port))
+    starting = asyncio.create_task(answers(port, parts))
     await asyncio.wait([waiting, starting], return_when=asyncio.FIRST_COMPLETED)
-    if starting.done() and starting.result():
+    has_failed = starting.done() and not starting.result()
+    if has_failed:
+        for part in parts:
+            print(f"{part.name}: {part.last_words()}", file=sys.stderr, flush=True)
+    elif not waiting.done():
         print(f"\nThe task service is at {settings.address}\nEach client signs in by a link of its own:", flush=True)
         for client, key in settings.keys.items():
             print(f"  {client:<12} {settings.address}/#{key}", flush=True)
         print("Ctrl-C stops everything.\n", flush=True)
         await waiting
-    elif starting.done():
-        print(f"the front end does not answer at {settings.address}", file=sys.stderr)
-    print("Stopping: tasks that run may finish.", flush=True)
-    for part in parts:
-        part.stop()
-    _, left = await asyncio.wait(running, timeout=STOP_SECONDS)
-    for part in parts if left else ():
-        part.kill()
-    print("Stopped.")
+    await stopped(parts, running)
+    return int(has_failed)
 
 
-def free_port() -> int:
-    """Any."""
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        port: int = server.getsockname()[1]
-        return port
+def free_port(wanted: int) -> int:
+    """The port, if no other program has it; for 0, any."""
+    try:
+        with socket.create_server(("127.0.0.1", wanted)) as server:
+            port: int = server.getsockname()[1]
+            return port
+    except OSError:
+        sys.exit(f"another program has port {wanted}; choose one: PORT=8001 make example-service")
 
 
 if __name__ == "__main__":
-    asyncio.run(main())
+    sys.exit(asyncio.run(main(free_port(int(os.environ.get("PORT", "8000"))))))

@@ -2,9 +2,9 @@
 
 from typing import Any
 
-import botocore.session
+import botocore.session  # type: ignore[import-untyped]
 import pytest
-from botocore.validate import ParamValidator
+from botocore.validate import ParamValidator  # type: ignore[import-untyped]
 
 from .deployed import ecs_definition
 

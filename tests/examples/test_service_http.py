@@ -1,15 +1,19 @@
 """The example service over HTTP: who may do what, endings once, and tasks that wait while they cannot be submitted."""
 
 import json
+import socket
 import sqlite3
 import stat
+import subprocess
+import sys
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
+from pathlib import Path
 
 import httpx
 import pytest
 
-from .program import PATIENCE_SECONDS
+from .program import EXAMPLES, PATIENCE_SECONDS, environment
 from .service_run import Service, service_in
 from .test_webhook_receivers import post_ending
 
@@ -113,3 +117,27 @@ def test_a_task_that_was_written_down_and_not_submitted_is_submitted_later(servi
 
 def test_the_keys_are_kept_for_their_owner_alone(service: Service) -> None:
     assert stat.S_IMODE((service.folder / "secrets.env").stat().st_mode) == 0o600
+
+
+def test_a_port_that_is_taken_is_said_at_once(tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as other:
+        code, said = _start(tmp_path, PORT=str(other.getsockname()[1]))
+    assert code == 1
+    assert said.startswith("another program has port ")
+
+
+def test_a_store_with_a_typo_is_said_and_nothing_is_left_running(tmp_path: Path) -> None:
+    code, said = _start(tmp_path, TENURE_URL="sqlte:///jobs.db")
+    assert code == 1
+    assert "did you mean sqlite:///jobs.db?" in said
+    assert "Stopped." in said
+
+
+def _start(folder: Path, **more: str) -> tuple[int, str]:
+    """Start a service that cannot start; its exit code, and what it said."""
+    own = {"PORT": "0", "SERVICE_FOLDER": str(folder), "PYTHONUNBUFFERED": "1", **more}
+    done = subprocess.run(
+        [sys.executable, "-m", "service"], cwd=EXAMPLES, env=environment() | own, text=True, check=False,
+        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=PATIENCE_SECONDS,
+    )  # fmt: skip
+    return done.returncode, done.stdout

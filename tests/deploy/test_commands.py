@@ -76,7 +76,9 @@ def test_a_server_answers_its_checks_and_stops_in_time(url: str, folder: Path, r
     port = free_port()
     server = read("server", url)
     server = server._replace(environment={**server.environment, "TENURE_SERVER_PORT": str(port)})
-    assert run(server, folder, "tenure", "token", "create", "jobs:app", f"me-{port}", "--scope", "all").returncode == 0
+    token = run(
+        server, folder, "tenure", "token", "create", "jobs:app", f"keda-{port}", "--scope", "read"
+    ).stdout.strip()
     checks = [[word.replace("8383", str(port)) for word in check] for check in server.checks]
     assert checks or server.paths
     with running(server, folder) as process:
@@ -85,11 +87,26 @@ def test_a_server_answers_its_checks_and_stops_in_time(url: str, folder: Path, r
         for path in server.paths:
             _until(lambda: _status(port, path) == 200)  # noqa: B023 - likewise
         assert _status(port, "/api/v1/queues") == 401
+        assert _keda_reads(port, token) == 0
         if server.before_stop:
             assert run(server, folder, *server.before_stop).returncode == 0
         process.send(signal.SIGTERM)
         assert process.ends(server.stop_seconds) == 0
     assert all(run(server, folder, *check).returncode for check in checks)
+
+
+def _keda_reads(port: int, token: str) -> object:
+    """What KEDA's metrics-api trigger makes of the answer, by the fields of keda.yaml."""
+    documents = yaml.safe_load_all((DEPLOY / "kubernetes" / "keda.yaml").read_text("utf-8"))
+    (trigger,) = next(one for one in documents if one["kind"] == "ScaledObject")["spec"]["triggers"]
+    asked = trigger["metadata"]
+    assert (trigger["type"], asked["authMode"]) == ("metrics-api", "bearer")
+    path = asked["url"].removeprefix("http://tenure-server:8383")
+    headers = {"Authorization": f"Bearer {token}"}
+    found = httpx.get(f"http://127.0.0.1:{port}{path}", headers=headers, trust_env=False).json()
+    for word in asked["valueLocation"].split("."):
+        found = found[int(word)] if word.isdecimal() else found[word]
+    return found
 
 
 def _status(port: int, path: str) -> int:

@@ -62,7 +62,7 @@ async def agent(ctx: Context, question: str) -> dict[str, str | list[str]]:
 
 
 def _client(ctx: Context) -> str:
-    """For whom a task works. A message of a plain producer does not say: it came from this worker's queue."""
+    """For whom a task works: the message says it, also that of a plain producer, by its queue."""
     return ctx.message.client or app.client
 
 

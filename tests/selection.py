@@ -221,8 +221,8 @@ PARTS: tuple[Part, ...] = (
         ),
         needs="pgserver",
         "deploy",
-        "The commands of Kubernetes and ECS with their checks, on Valkey. Those of Compose, which start the same programs,"
-        " stay, and so do the checks of every file by its schema.",
+        "The commands of Kubernetes and ECS with their checks, on Valkey. Those of Compose, which start the same"
+        " programs, stay, and so do the checks of every file by its schema.",
         1,
         (Rule(("deploy/test_commands.py",), ("kubernetes", "ecs")),),
     ),

@@ -60,9 +60,10 @@ def kubernetes(name: str, url: str) -> Deployed:
 
 
 def ecs(name: str, url: str) -> Deployed:
-    """The container of a task definition."""
+    """The container of a task definition. Its agent does not answer, and the worker goes on."""
     (container,) = ecs_definition(name)["containerDefinitions"]
-    environment = {one["name"]: one["value"] for one in container["environment"]} | {"TENURE_URL": url}
+    environment = {one["name"]: one["value"] for one in container["environment"]}
+    environment |= {"TENURE_URL": url, "ECS_AGENT_URI": "http://127.0.0.1:9"}
     check = container["healthCheck"]["command"][1:]
     return Deployed(container["command"], environment, [check], container["stopTimeout"])
 

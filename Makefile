@@ -32,6 +32,7 @@ OTHER = -m pytest --loop test -m "not scenario and not outage and not cloud" $(S
 .NOTPARALLEL:
 .SUFFIXES:
 .PHONY: help run quick test test-all test-others redis70 prometheus check fmt reference dashboard dashboard-dev screenshots example-pipeline example-service soak bench lock clean $(VERSIONS:%=test-%)
+.PHONY: help run quick test test-all test-others redis70 prometheus ffmpeg example-video check fmt reference dashboard dashboard-dev screenshots soak bench lock clean $(VERSIONS:%=test-%)
 
 help: ## Print this
 	@awk 'BEGIN { FS = ":.*## " } /^[a-z-]+:.*## / { printf "make %-15s %s\n", $$1, $$2 }' Makefile
@@ -41,6 +42,10 @@ run: .venv/.base ## Set up and run the demo; ARGS go to `tenure demo`
 
 example-service: .venv/.dev ## Start the example of a task service: a front end, two clients, a worker for each
 	@cd examples && SERVICE_FOLDER="$${SERVICE_FOLDER:-$(CURDIR)/build/example-service}" exec ../$(BIN)/python -m service
+example-video: .venv/.base ## Transcode videos in scaled time, kill a worker, stop one, count (a minute); VIDEO_REAL=1: with ffmpeg
+	$(if $(VIDEO_REAL),@$(MAKE) --no-print-directory ffmpeg)
+	@rm -rf build/example-video && mkdir -p build
+	@PATH="$(CURDIR)/.venv/ffmpeg:$$PATH" PYTHONPATH=examples VIDEO_FOLDER=build/example-video $(BIN)/python -m video_transcode
 
 quick: .venv/.dev ## Run the tests that need no server: memory, SQLite, runtime, timing, CLI (3 minutes)
 	$(PYTEST) $(SIDE_BY_SIDE) $(ARGS)
@@ -53,6 +58,7 @@ test: .venv/.dev .venv/.npm dashboard/node_modules/.made ## Set up and run the t
 test-all: .venv/.dev .venv/.npm dashboard/node_modules/.made ## Run everything: every server, every scenario, every Python 3.11 to 3.14 found here
 	-@$(MAKE) --no-print-directory redis70
 	-@$(MAKE) --no-print-directory prometheus
+	-@$(MAKE) --no-print-directory ffmpeg
 	$(run_loop)
 	+@$(MAKE) --no-print-directory test-others
 
@@ -181,6 +187,11 @@ prometheus: .venv/.dev
 	@$(BIN)/python -c 'from tests.servers import binary; binary("prometheus"), binary("promtool")' 2> /dev/null || \
 		sh requirements/prometheus .venv/prometheus || \
 		{ echo "Prometheus is not here, and its tests are not run: apt-get install prometheus"; exit 1; }
+
+# Debian's ffmpeg, for part-video and `make example-video VIDEO_REAL=1`. Likewise.
+ffmpeg: .venv/.made
+	@PATH="$(CURDIR)/.venv/ffmpeg:$$PATH" command -v ffmpeg > /dev/null || sh requirements/ffmpeg .venv/ffmpeg || \
+		{ echo "ffmpeg is not here, and its tests are not run: apt-get install ffmpeg"; exit 1; }
 
 # -------------------------------------------------------------------------------------- other Pythons
 

@@ -92,6 +92,13 @@ PARTS: tuple[Part, ...] = (
         needs="prometheus",
     ),
     Part(
+        "video",
+        "The video example with ffmpeg at work. Its story in scaled time, with the same workers and kills, stays.",
+        2,
+        (Rule(("examples/test_video_transcode.py",), ("test_the_story_by_ffmpeg",)),),
+        needs="ffmpeg",
+    ),
+    Part(
         "cluster",
         "The conformance suites over a cluster. The same scripts run on one server; what only a cluster can get wrong"
         " is in adapters/redis/test_redis_cluster.py, which stays.",

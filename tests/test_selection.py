@@ -22,6 +22,8 @@ _ROOT = Path(__file__).parents[1]
         ("conformance/test_redis.py", ["TestFencing", "test_x", "valkey9"], None),
         ("conformance/test_redis.py", ["TestFencing", "test_x", "redis62"], "redis62"),
         ("scenarios/test_anything_new.py", ["test_x", "redis70", "600"], "redis70"),
+        ("examples/test_video_transcode.py", ["test_the_story_by_ffmpeg"], "video"),
+        ("examples/test_video_transcode.py", ["test_the_story_in_scaled_time"], None),
         ("scenarios/test_anything_new.py", ["test_x", "valkey9"], None),
         ("scenarios/test_anything_new.py", ["test_x", "azurite"], "clouds"),
         ("conformance/test_redis_cluster.py", ["TestFencing", "test_x"], "cluster"),

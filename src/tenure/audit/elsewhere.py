@@ -28,10 +28,11 @@ class Elsewhere:
     def constant(self, path: str, full: str, level: int, depth: int) -> float | str | None:
         """Return the constant that `from … import …` in the file at `path` gets, if it is a number or a text."""
         module, _, name = full.rpartition(".")
-        found = {
-            None if (other := self._module(file)) is None else other.constant_named(name, depth)
-            for file in _files(path, module, level)
-        }
+        files = _files(path, module, level)
+        if not files:  # settings.Settings.TIMEOUT
+            module, _, owner = module.rpartition(".")
+            files, name = _files(path, module, level), f"{owner}.{name}"
+        found = {None if (other := self._module(file)) is None else other.constant_named(name, depth) for file in files}
         return found.pop() if len(found) == 1 else None
 
     def _read(self, path: str) -> Module | None:

@@ -1,14 +1,16 @@
 """A module as the rules see it: its tree with parents, its imports, and what names are bound to.
 
 One pass over the tree, made from `source.py`'s text. Names are followed as far as it is sure: within a function, then
-the functions around it, then the module; `self.x` within its class; numbers and texts into the file that a name is
-imported from (`elsewhere.py`). A name that is bound to several things counts as unknown.
+the functions around it, then the module; `self.x` within its class, and `settings.x` into the class of this file that it
+is an object of; a parameter to what all calls of this file give; numbers and texts into the file that a name is imported
+from (`elsewhere.py`). A name that is bound to several things counts as unknown.
 """
 
 import ast
 import re
 from collections.abc import Callable, Iterator
 
+from tenure.audit.arithmetic import number, reckoned
 from tenure.audit.tree import FUNCTIONS, Function, children, dotted
 
 #: What a name is in the file that it is imported from: by the importing file, the full name, the number of leading
@@ -36,12 +38,15 @@ class Module:
         #: With how many dots before it: `from ..app import x` has two.
         self._levels: dict[str, int] = {}
         self.functions: list[Function] = []
+        #: Those of the file itself; None: there are several of that name.
+        self.classes: dict[str, ast.ClassDef | None] = {}
         self.calls: list[ast.Call] = []
         #: None: something that is no expression, as an item of a loop.
         self._bound: dict[tuple[Scope, str], list[ast.expr | None]] = {}
         self._annotated: dict[tuple[Scope, str], ast.expr] = {}
         #: By class and name; without a class, those that are called by their bare name.
         self._named: dict[tuple[ast.ClassDef | None, str], Function] = {}
+        self._calls_of: dict[Function, list[ast.Call]] | None = None
         self._words: set[str] = set()
         self._texts: set[str] = set()
         self._changed: set[str] = set()
@@ -98,6 +103,7 @@ class Module:
                 self._parameters(node)
             case ast.ClassDef():
                 self._words.add(node.name)
+                self.classes[node.name] = None if node.name in self.classes else node
             case ast.Lambda():
                 self._parameters(node)
             case ast.Assign():
@@ -229,7 +235,29 @@ class Module:
             return None
         if first in ("self", "cls") and name.count(".") == 1:
             return self._named.get((self.class_of(call), name.split(".")[1]))
+        if isinstance(call.func, ast.Attribute):
+            owner = self.class_behind(call.func.value)
+            return None if owner is None else self._named.get((owner, call.func.attr))
         return self._named.get((None, name))
+
+    def class_behind(self, node: ast.expr) -> ast.ClassDef | None:
+        """The class of this file that an expression is, or is an object of. None: another, or not known."""
+        bound = self.bound(node)
+        if len(bound) == 1 and isinstance(bound[0], ast.Call):
+            return self.classes.get(dotted(bound[0].func) or "")
+        beside = self.annotation(node)
+        if beside is not None:
+            return self.classes.get(dotted(beside) or "")
+        return None if bound else self.classes.get(dotted(node) or "")
+
+    def calls_of(self, function: Function) -> list[ast.Call]:
+        """The calls of a function of this file."""
+        if self._calls_of is None:
+            self._calls_of = {}
+            for call in self.calls:
+                if (local := self.local_function(call)) is not None:
+                    self._calls_of.setdefault(local, []).append(call)
+        return self._calls_of.get(function, [])
 
     def constant(self, node: ast.expr | None, depth: int = 0) -> float | str | None:  # noqa: PLR0911 - one a kind
         """The number or text that an expression always is. None: not known before it runs."""
@@ -238,19 +266,54 @@ class Module:
         match node:
             case ast.Constant(value=str() as text):
                 return text
-            case ast.Constant(value=int() | float() as number) if not isinstance(number, bool):
-                return float(number) if -_LARGEST < number < _LARGEST else None
+            case ast.Constant(value=int() | float() as given) if not isinstance(given, bool):
+                return float(given) if -_LARGEST < given < _LARGEST else None
             case ast.BinOp():
-                return _reckoned(node.op, self.constant(node.left, depth + 1), self.constant(node.right, depth + 1))
+                return reckoned(node.op, self.constant(node.left, depth + 1), self.constant(node.right, depth + 1))
             case ast.Name() | ast.Attribute():
-                return self._constant_of(dotted(node) or "", self.bound(node), depth + 1)
+                of_class = self._constant_of_class(node, depth + 1)
+                return (
+                    self._constant_of(dotted(node) or "", self.bound(node), depth + 1) if of_class is None else of_class
+                )
             case ast.Call(func=ast.Name(id="int" | "float" | "str"), args=[inner], keywords=[]):
-                return _number(self.constant(inner, depth + 1))
+                return number(self.constant(inner, depth + 1))
         return None
 
     def constant_named(self, name: str, depth: int) -> float | str | None:
-        """Return a constant, as `constant` does, by a name of the module itself."""
-        return self._constant_of(name, self._bound.get((self.tree, name), []), depth)
+        """Return a constant, as `constant` does, by a name of the module itself, or of a class: `Settings.TIMEOUT`."""
+        first, dot, rest = name.partition(".")
+        if not dot:
+            return self._constant_of(name, self._bound.get((self.tree, name), []), depth)
+        bound = self._bound.get((self.tree, first), [])
+        if len(bound) == 1 and isinstance(bound[0], ast.Call):  # settings = Settings()
+            first = dotted(bound[0].func) or ""
+        return self._constant_of_field(self.classes.get(first), rest, depth)
+
+    def _constant_of_class(self, node: ast.expr, depth: int) -> float | str | None:
+        """The constant behind `Settings.TIMEOUT`, or `settings.TIMEOUT`, or a parameter."""
+        if isinstance(node, ast.Attribute):
+            owner = None if dotted(node.value) in (None, "self", "cls") else self.class_behind(node.value)
+            return self._constant_of_field(owner, node.attr, depth)
+        return self._given(node, depth) if isinstance(node, ast.Name) else None
+
+    def _constant_of_field(self, owner: ast.ClassDef | None, name: str, depth: int) -> float | str | None:
+        bound = [] if owner is None else self._bound.get((owner, name), [])
+        return self.constant(bound[0], depth) if len(bound) == 1 else None
+
+    def _given(self, node: ast.Name, depth: int) -> float | str | None:
+        """What all calls of this file give for a parameter. None: they differ, or it is none."""
+        function = self.function_of(node)
+        if function is None or depth > _DEEPEST or self._bound.get((function, node.id)) != [None]:
+            return None
+        names = [one.arg for one in (*function.args.posonlyargs, *function.args.args)]
+        place = names.index(node.id) - (names[0] in ("self", "cls")) if node.id in names else None
+        found: set[float | str | None] = set()
+        for call in self.calls_of(function):
+            named = [one.value for one in call.keywords if one.arg == node.id]
+            is_placed = place is not None and place < len(call.args)
+            given = named[0] if named else call.args[place] if is_placed and place is not None else None
+            found.add(None if isinstance(given, ast.Starred) else self.constant(given, depth + 1))
+        return found.pop() if len(found) == 1 else None
 
     def _constant_of(self, name: str, bound: list[ast.expr | None], depth: int) -> float | str | None:
         first, dot, rest = name.partition(".")
@@ -262,28 +325,4 @@ class Module:
 
     def seconds(self, node: ast.expr | None) -> float | None:
         """Return a number of seconds, as `constant` does for any value."""
-        return _number(self.constant(node))
-
-
-def _number(value: float | str | None) -> float | None:
-    if not isinstance(value, str):
-        return value
-    try:
-        return float(value)
-    except ValueError:
-        return None
-
-
-def _reckoned(operator: ast.operator, left: float | str | None, right: float | str | None) -> float | None:
-    if not isinstance(left, int | float) or not isinstance(right, int | float):
-        return None
-    match operator:
-        case ast.Mult():
-            return left * right
-        case ast.Add():
-            return left + right
-        case ast.Sub():
-            return left - right
-        case ast.Div() | ast.FloorDiv() if right:
-            return left / right
-    return None
+        return number(self.constant(node))

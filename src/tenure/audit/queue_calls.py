@@ -104,6 +104,7 @@ _XREADGROUP = ("groupname", "consumername", "streams", "count", "block", "noack"
 SAFE_DELETERS = {"delete_message_with_retry", "delete_queue_message_safe", "delete_and_track"}
 DELETERS = SAFE_DELETERS | {"delete_queue_message"}
 
+_VENDORS = {"azure", "boto3", "botocore", "aiobotocore", "aioboto3", "redis", "valkey"}
 _SQS_WORDS = {"QueueUrl", "ReceiptHandle", "MaxNumberOfMessages", "WaitTimeSeconds", "MessageBody", "VisibilityTimeout"}
 _AZURE_WORDS = {"visibility_timeout", "messages_per_page", "max_messages", "pop_receipt"}
 _QUEUE_WORDS = {"MaxNumberOfMessages", "WaitTimeSeconds", "VisibilityTimeout", "Entries"}
@@ -128,6 +129,8 @@ def _read(module: Module, call: ast.Call) -> QueueCall | None:
     if name in DELETERS or _is_wrapped_receive(run):
         return _made(module, run, CallKind.DELETE if name in DELETERS else CallKind.RECEIVE, _vendor_here(module))
     if not isinstance(run.func, ast.Attribute) or not any(name in one for one in (_SQS, _SQS_QUEUE, _AZURE, _REDIS)):
+        return None
+    if isinstance(module.class_behind(run.func.value), ast.ClassDef):  # a wrapper of this file: its own calls are read
         return None
     words, is_open = _words(module, run.keywords)
     client = client_of(module, run.func.value) or _queue_by(name, words)
@@ -161,7 +164,7 @@ def _vendor_by(module: Module, func: ast.Attribute, words: dict[str, ast.expr], 
     """Guess the service of a call whose client is unknown."""
     before = (dotted(func.value) or "").lower()
     name = func.attr
-    if before in ("self", "cls", "super") or _OTHERS_WORDS & words.keys():
+    if before in ("self", "cls", "super") or _OTHERS_WORDS & words.keys() or _is_of_others(module, func.value):
         return None
     if name in _SQS and _SQS_WORDS & words.keys():
         return "sqs"
@@ -173,6 +176,13 @@ def _vendor_by(module: Module, func: ast.Attribute, words: dict[str, ast.expr], 
     if name in _SQS and speaks and is_open and module.imports_any("boto3", "botocore", "aiobotocore", "aioboto3"):
         return "sqs"
     return "azure" if name in _AZURE and speaks and module.imports_any("azure.storage.queue") else None
+
+
+def _is_of_others(module: Module, node: ast.expr) -> bool:
+    """Whether an expression is an object of a class from elsewhere that is no vendor's: a wrapper, which we cannot see."""
+    made = [module.full(one.func) or "" for one in module.bound(node) if isinstance(one, ast.Call)]
+    classes = [name for name in made if name.rpartition(".")[2][:1].isupper()]
+    return any(name.split(".")[0] not in _VENDORS for name in classes)
 
 
 def _is_wrapped_receive(run: Called) -> bool:

@@ -75,10 +75,16 @@ class Trace(NamedTuple):
 
 @lru_cache(maxsize=8)
 def traces(module: Module) -> tuple[Trace, ...]:
-    """A trace of every function, and of the module itself, that calls a queue."""
+    """A trace of every function, and of the module itself, that calls a queue, or a wrapper of this file that receives."""
     with_calls = _kinds(module)
-    places: list[Function | ast.Module] = [one for one in module.functions if one in with_calls]
-    return tuple(_Tracer(module, place).trace() for place in [*places, *([module.tree] if None in with_calls else [])])
+    wrapped = {
+        module.function_of(call) for one in module.functions if _gives(module, one) for call in module.calls_of(one)
+    }
+    places: list[Function | ast.Module] = [one for one in module.functions if one in with_calls or one in wrapped]
+    return tuple(
+        _Tracer(module, place).trace()
+        for place in [*places, *([module.tree] if None in with_calls or None in wrapped else [])]
+    )
 
 
 def borrowing(module: Module) -> Iterator[tuple[Trace, list[QueueCall]]]:
@@ -101,6 +107,11 @@ def _kinds(module: Module) -> dict[Function | None, set[CallKind]]:
     for call in queue_calls(module):
         found.setdefault(module.function_of(call.node), set()).add(call.kind)
     return found
+
+
+def _gives(module: Module, function: Function) -> bool:
+    """Whether a function receives and returns something: messages, as it is taken to be."""
+    return CallKind.RECEIVE in _kinds(module).get(function, ()) and _returns(function)
 
 
 @lru_cache(maxsize=256)
@@ -236,6 +247,8 @@ class _Tracer:
             kinds = {CallKind.RECEIVE: What.RECEIVE, CallKind.DELETE: What.DELETE, CallKind.EXTEND: What.EXTEND}
             self._steps.append(Happening(kinds[call.kind], node, around, call))
             return
+        if self._receives(node):
+            self._steps.append(Happening(What.RECEIVE, node, around))
         if self._deletes(node):
             self._steps.append(Happening(What.DELETE, node, around))
             return
@@ -291,9 +304,7 @@ class _Tracer:
         if call is not None:
             return call.kind is CallKind.RECEIVE
         local = self._module.local_function(node)
-        if local is None or local is self._place:
-            return False
-        return CallKind.RECEIVE in _kinds(self._module).get(local, ()) and _returns(local)
+        return local is not None and local is not self._place and _gives(self._module, local)
 
 
 def _about(call: QueueCall) -> list[ast.AST]:

@@ -4,6 +4,7 @@ import ast
 
 
 def number(value: float | str | None) -> float | None:
+    """The number that a constant is, also as a text. None: it is none."""
     if not isinstance(value, str):
         return value
     try:
@@ -13,6 +14,7 @@ def number(value: float | str | None) -> float | None:
 
 
 def reckoned(operator: ast.operator, left: float | str | None, right: float | str | None) -> float | None:
+    """Work out one operation. None: it is not known."""
     if not isinstance(left, int | float) or not isinstance(right, int | float):
         return None
     match operator:

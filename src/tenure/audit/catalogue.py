@@ -38,6 +38,14 @@ _ALL = (
         "Receive no more than you run at once, or hold every message of the batch by VisibilityHeartbeat.",
     ),
     Rule(
+        "TQ104",
+        "zero-timeout",
+        _CRITICAL,
+        "A visibility timeout of 0: the message is seen by all while it is worked on",
+        "Each worker that asks gets it, until the first one deletes it. The work is done as often.",
+        "Receive with 30 s and hold the message by VisibilityHeartbeat, or ask calculate_visibility_timeout.",
+    ),
+    Rule(
         "TQ201",
         "never-deleted",
         _CRITICAL,
@@ -97,6 +105,32 @@ _ALL = (
         "A crash, an exception or a deploy between the pop and the end of the work loses the message.",
         "Use a stream: read it by xreadgroup and say xack after the work. Or move it to a list of the worker's own by "
         "blmove, and lrem it after the work.",
+    ),
+    Rule(
+        "TQ208",
+        "handed-off",
+        _CRITICAL,
+        "The message is deleted while its work goes on beside",
+        "A crash or a deploy ends the thread, the pool or the task, and the message is gone. An error in it is seen by "
+        "nobody.",
+        "Wait for the work before the delete, or delete where the work ends.",
+    ),
+    Rule(
+        "TQ209",
+        "never-reclaimed",
+        _CRITICAL,
+        "What a dead consumer held of a stream is never claimed",
+        "Entries that were read and not acknowledged stay with their consumer. If it is gone, no other one ever reads "
+        "them: `>` asks for new ones only.",
+        "Call xautoclaim now and then, with an idle time that is longer than the longest run.",
+    ),
+    Rule(
+        "TQ210",
+        "dropped-after-tries",
+        _CRITICAL,
+        "After the last try the message is deleted, and kept nowhere",
+        "The message is gone and its work was not done. A line in a log brings neither back.",
+        "Send it to a queue of dead letters before the delete, or give the queue a redrive policy and delete nothing.",
     ),
     Rule(
         "TQ301",

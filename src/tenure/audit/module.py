@@ -1,9 +1,9 @@
 """A module as the rules see it: its tree with parents, its imports, and what names are bound to.
 
 One pass over the tree, made from `source.py`'s text. Names are followed as far as it is sure: within a function, then
-the functions around it, then the module; `self.x` within its class, and `settings.x` into the class of this file that it
-is an object of; a parameter to what all calls of this file give; numbers and texts into the file that a name is imported
-from (`elsewhere.py`). A name that is bound to several things counts as unknown.
+the functions around it, then the module; `self.x` within its class, and `settings.x` into the class of this file that
+made it; a parameter to what all calls of this file give; numbers and texts into the file that a name is imported from
+(`elsewhere.py`). A name that is bound to several things counts as unknown.
 """
 
 import ast
@@ -73,7 +73,7 @@ class Module:
             self._named.setdefault((around if isinstance(around, ast.ClassDef) else None, function.name), function)
         self.calls.sort(key=lambda call: (call.lineno, call.col_offset))
 
-    def _note(self, node: ast.AST) -> None:  # noqa: C901, PLR0912 - one case a kind of node
+    def _note(self, node: ast.AST) -> None:  # noqa: C901, PLR0912, PLR0915 - one case a kind of node
         match node:
             case ast.Call():
                 self.calls.append(node)

@@ -88,10 +88,9 @@ _AZURE = {
     "send_message": CallKind.SEND,
 }
 #: They take a message off a list, and no other worker has it.
-POPS = {"blpop", "brpop"}
+POPS = {"blpop", "brpop", "lpop", "rpop", "blmpop", "lmpop"}
 _REDIS = {
-    "blpop": CallKind.RECEIVE,
-    "brpop": CallKind.RECEIVE,
+    **dict.fromkeys(POPS, CallKind.RECEIVE),
     "xreadgroup": CallKind.RECEIVE,
     "xautoclaim": CallKind.RECEIVE,
     "xclaim": CallKind.EXTEND,
@@ -179,7 +178,7 @@ def _vendor_by(module: Module, func: ast.Attribute, words: dict[str, ast.expr], 
 
 
 def _is_of_others(module: Module, node: ast.expr) -> bool:
-    """Whether an expression is an object of a class from elsewhere that is no vendor's: a wrapper, which we cannot see."""
+    """Whether an expression is an object of a class from elsewhere that is no vendor's: a wrapper that we cannot see."""
     made = [module.full(one.func) or "" for one in module.bound(node) if isinstance(one, ast.Call)]
     classes = [name for name in made if name.rpartition(".")[2][:1].isupper()]
     return any(name.split(".")[0] not in _VENDORS for name in classes)

@@ -75,7 +75,7 @@ class Trace(NamedTuple):
 
 @lru_cache(maxsize=8)
 def traces(module: Module) -> tuple[Trace, ...]:
-    """A trace of every function, and of the module itself, that calls a queue, or a wrapper of this file that receives."""
+    """A trace of all functions, and of the module itself, that call a queue or a wrapper of this file that receives."""
     with_calls = _kinds(module)
     wrapped = {
         module.function_of(call) for one in module.functions if _gives(module, one) for call in module.calls_of(one)

@@ -5,8 +5,11 @@ from tenure.audit.rules.blocking import blocking_calls
 from tenure.audit.rules.deduplicating import rewritten_logs
 from tenure.audit.rules.deleting import never_deleted, popped, too_early, unread_batches
 from tenure.audit.rules.forgiving import forgiven_errors
-from tenure.audit.rules.leasing import batches, hard_coded, without_timeout
+from tenure.audit.rules.giving_up import dropped
+from tenure.audit.rules.handing_off import handed_off
+from tenure.audit.rules.leasing import batches, hard_coded, without_timeout, zero_timeouts
 from tenure.audit.rules.polling import short_polls
+from tenure.audit.rules.reclaiming import never_reclaimed
 from tenure.audit.rules.swallowing import swallowed_errors
 from tenure.audit.rules.updating import updates_without_timeout
 
@@ -14,12 +17,16 @@ CHECKS: tuple[Check, ...] = (
     hard_coded,
     without_timeout,
     batches,
+    zero_timeouts,
     never_deleted,
     too_early,
     swallowed_errors,
     unread_batches,
     forgiven_errors,
     popped,
+    handed_off,
+    never_reclaimed,
+    dropped,
     updates_without_timeout,
     rewritten_logs,
     blocking_calls,

@@ -9,7 +9,7 @@ from tenure.audit.module import Module
 from tenure.audit.queue_calls import POPS, CallKind, QueueCall, queue_calls
 from tenure.audit.rule import Hit
 from tenure.audit.trace import Happening, Trace, What, borrowing, traces
-from tenure.audit.tree import Function, last_name
+from tenure.audit.tree import FUNCTIONS, Function, last_name
 
 _ENDS = re.compile(r"(^|_)(done|finish|complet|succe|ack|delet|remov|clean|final|settl|discard|reject|fail|end)")
 _AFTER_ERRORS = {"handlers", "finalbody"}
@@ -108,10 +108,15 @@ def popped(module: Module) -> Iterator[Hit]:
     for trace in traces(module):
         work = trace.of(What.WORK)
         for step in trace.of(What.RECEIVE):
-            is_in_loop = any(isinstance(statement, ast.While) for statement, _ in step.around)
-            if step.call is not None and step.call.verb in POPS and is_in_loop and work:
+            if step.call is not None and step.call.verb in POPS and work and _is_in_a_loop(module, step.node):
                 text = f"{step.call.name} takes it away, and it is worked on in line {work[0].node.lineno}"
                 yield Hit("TQ207", step.node, text)
+
+
+def _is_in_a_loop(module: Module, node: ast.AST) -> bool:
+    """Whether it stands in a `while` of its function, or is what the `while` asks."""
+    inside = itertools.takewhile(lambda one: not isinstance(one, FUNCTIONS), module.around(node))
+    return any(isinstance(one, ast.While) for one in inside)
 
 
 def unread_batches(module: Module) -> Iterator[Hit]:

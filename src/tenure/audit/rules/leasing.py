@@ -1,4 +1,4 @@
-"""TQ101 to TQ103: how long a receive asks for, who decided that, and for how many messages.
+"""TQ101 to TQ104: how long a receive asks for, who decided that, and for how many messages.
 
 With a heartbeat the lease is only the crash window, so a short number in the code is right, and a batch is held.
 """
@@ -21,6 +21,7 @@ from tenure.audit.module import Module
 from tenure.audit.queue_calls import CallKind, QueueCall, queue_calls
 from tenure.audit.rule import Hit
 from tenure.audit.trace import Happening, Trace, What, traces
+from tenure.audit.tree import last_name
 from tenure.timing.margin import FLOOR_SECONDS
 
 
@@ -73,6 +74,32 @@ def without_timeout(module: Module) -> Iterator[Hit]:
 def _uses(trace: Trace) -> bool:
     """Whether something becomes of the messages; a look at a queue needs no lease."""
     return trace.hands_on or bool(trace.of(What.WORK, What.STARTED, What.DELETE))
+
+
+def zero_timeouts(module: Module) -> Iterator[Hit]:
+    """Yield the findings of TQ104."""
+    deleted = {step.node for trace in traces(module) if trace.of(What.DELETE) for step in trace.of(What.RECEIVE)}
+    for call in queue_calls(module):
+        is_zero = call.timeout is not None and module.seconds(call.timeout) == 0
+        if call.kind is CallKind.RECEIVE and is_zero and call.node in deleted:
+            yield Hit("TQ104", call.node, f"{call.name} asks for 0 s: another worker gets the message at once")
+    for node in module.calls:
+        value = _queue_timeout(node)
+        if value is not None and module.seconds(value) == 0:
+            yield Hit("TQ104", node, f"{last_name(node)} gives the queue a timeout of 0 s")
+
+
+def _queue_timeout(call: ast.Call) -> ast.expr | None:
+    """The timeout that a queue is made with, if it can be seen here."""
+    if last_name(call) not in ("create_queue", "set_queue_attributes", "set_attributes"):
+        return None
+    given = next((one.value for one in call.keywords if one.arg == "Attributes"), None)
+    if not isinstance(given, ast.Dict):
+        return None
+    pairs = zip(given.keys, given.values, strict=True)
+    return next(
+        (value for key, value in pairs if isinstance(key, ast.Constant) and key.value == "VisibilityTimeout"), None
+    )
 
 
 def batches(module: Module) -> Iterator[Hit]:

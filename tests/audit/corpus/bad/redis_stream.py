@@ -13,7 +13,7 @@ def notify(fields):
 
 def endless():
     while True:
-        for _stream, entries in r.xreadgroup("mails", "w1", {"mails": ">"}, count=10):  # expect: TQ601
+        for _stream, entries in r.xreadgroup("mails", "w1", {"mails": ">"}, count=10):  # expect: TQ601 TQ209
             for entry_id, fields in entries:
                 r.xack("mails", "workers", entry_id)  # expect: TQ203
                 deliver(fields)
@@ -21,7 +21,7 @@ def endless():
 
 def careless():
     while True:
-        for _stream, entries in r.xreadgroup("mails", "w1", {"mails": ">"}, count=10, block=5000):
+        for _stream, entries in r.xreadgroup("mails", "w1", {"mails": ">"}, count=10, block=5000):  # expect: TQ209
             for entry_id, fields in entries:
                 try:
                     notify(fields)

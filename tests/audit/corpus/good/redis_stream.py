@@ -22,6 +22,13 @@ async def consume():
                 await client.xack(stream, "mails", entry_id)
 
 
+async def take_over(client: redis.Redis):
+    _cursor, entries, _gone = await client.xautoclaim("mails", "mails", "w1", min_idle_time=600_000, count=100)
+    for entry_id, fields in entries:
+        await deliver(fields)
+        await client.xack("mails", "mails", entry_id)
+
+
 async def fire_and_forget(client: redis.Redis, show):
     while True:
         for _stream, entries in await client.xreadgroup("mails", "w2", {"mails": ">"}, noack=True, block=5000):

@@ -25,7 +25,7 @@ from tenure.finding import Finding
 #: Words without which no rule can speak of a file: of queues, of tasks; of logs of what was done, and of writing them.
 _QUEUES = re.compile(
     rb"(receive|delete|update|dequeue)_\w*message|visibility_?timeout|change_visibility|b?[lr]m?pop|set_queue_attributes|create_queue|xreadgroup|xautoclaim|xack|xclaim|"
-    rb"send_message|xadd|delete_and_track",
+    rb"send_message|xadd|delete_and_track|Queue(Service)?Client",
     re.IGNORECASE,
 )
 _TASKS = re.compile(rb"\btenure\b[\s\S]*\.task\b")

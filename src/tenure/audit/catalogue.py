@@ -1,6 +1,7 @@
 """Every rule in words. The functions that find them are in `rules/`; `docs/reference/audit.md` is compared with this.
 
-Ids are promises: TQ1 the lease, TQ2 deletes, TQ3 renewals, TQ4 deduplication, TQ5 handlers, TQ6 polling, TQ9 the audit.
+Ids are promises: TQ1 the lease, TQ2 deletes, TQ3 renewals, TQ4 deduplication, TQ5 handlers, TQ6 polling, TQ7 SDKs, TQ9
+the audit.
 """
 
 from tenure.audit.rule import Rule
@@ -141,6 +142,23 @@ _ALL = (
         "Set visibility_timeout, or hold the message by VisibilityHeartbeat.",
     ),
     Rule(
+        "TQ302",
+        "late-heartbeat",
+        _WARNING,
+        "The heartbeat begins after a download",
+        "The lease runs from the receive on. A file that is large, or a network that is slow, ends it before the first "
+        "beat, and another worker begins the same message.",
+        "Begin VisibilityHeartbeat before the download.",
+    ),
+    Rule(
+        "TQ303",
+        "ending-heartbeat",
+        _WARNING,
+        "The heartbeat ends at its first error",
+        "One failed request is enough: the work goes on, the lease ends, and another worker runs the same message.",
+        "Catch the error in the loop and try again soon, until the message is gone; VisibilityHeartbeat does that.",
+    ),
+    Rule(
         "TQ401",
         "dedup-log-rewritten",
         _WARNING,
@@ -166,6 +184,14 @@ _ALL = (
         "there are not found.",
         "On SQS say WaitTimeSeconds=20; on Azure, which cannot wait, sleep for longer and longer while nothing comes; "
         "on Redis say block.",
+    ),
+    Rule(
+        "TQ701",
+        "no-such-call",
+        _CRITICAL,
+        "The SDK has no such call, or it cannot work like this",
+        "It raises when it is reached. Then nothing is received, or what was done is never deleted and runs again.",
+        "Use the call that the SDK has; the evidence says what is missing.",
     ),
     Rule(
         "TQ901",

@@ -22,7 +22,8 @@ Scope = ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef | ast
 _DEEPEST = 8
 #: No timeout and no count is larger.
 _LARGEST = 1e15
-_BEATS = re.compile(r"heart_?beat|keep_?alive|(extend|renew)_?(visib|lease|lock|timeout)|visibility_?(extend|renew)")
+#: Names that speak of a heartbeat.
+BEATS = re.compile(r"heart_?beat|keep_?alive|(extend|renew)_?(visib|lease|lock|timeout)|visibility_?(extend|renew)")
 
 
 class Module:
@@ -51,7 +52,7 @@ class Module:
         self._texts: set[str] = set()
         self._changed: set[str] = set()
         self._read()
-        self.speaks_of_beats = any(_BEATS.search(word) for word in map(str.lower, self._words))
+        self.speaks_of_beats = any(BEATS.search(word) for word in map(str.lower, self._words))
 
     # -- reading -------------------------------------------------------------------------------------
 

@@ -178,7 +178,7 @@ def _vendor_by(module: Module, func: ast.Attribute, words: dict[str, ast.expr], 
 
 
 def _is_of_others(module: Module, node: ast.expr) -> bool:
-    """Whether an expression is an object of a class from elsewhere that is no vendor's: a wrapper that we cannot see."""
+    """Whether an expression is an object of a class from elsewhere and no vendor's: a wrapper that we cannot see."""
     made = [module.full(one.func) or "" for one in module.bound(node) if isinstance(one, ast.Call)]
     classes = [name for name in made if name.rpartition(".")[2][:1].isupper()]
     return any(name.split(".")[0] not in _VENDORS for name in classes)

@@ -1,7 +1,9 @@
 """The rules, one file a family. Each is a function from a module to its hits; none knows another."""
 
 from tenure.audit.rule import Check
+from tenure.audit.rules.beating import ending_heartbeats, late_heartbeats
 from tenure.audit.rules.blocking import blocking_calls
+from tenure.audit.rules.calling import impossible_calls
 from tenure.audit.rules.deduplicating import rewritten_logs
 from tenure.audit.rules.deleting import never_deleted, popped, too_early, unread_batches
 from tenure.audit.rules.forgiving import forgiven_errors
@@ -28,7 +30,10 @@ CHECKS: tuple[Check, ...] = (
     never_reclaimed,
     dropped,
     updates_without_timeout,
+    late_heartbeats,
+    ending_heartbeats,
     rewritten_logs,
     blocking_calls,
     short_polls,
+    impossible_calls,
 )

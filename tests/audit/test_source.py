@@ -31,6 +31,32 @@ def test_a_file_is_read_once_and_by_any_name_if_it_is_named(tmp_path: Path) -> N
     assert [Path(one).name for one in found] == ["a.py", "b.py", "script"]
 
 
+def test_test_code_is_left_out_and_counted_unless_it_is_asked_for(tmp_path: Path) -> None:
+    names = (
+        "app/worker.py",
+        "app/tests/helper.py",
+        "app/test_worker.py",
+        "app/worker_test.py",
+        "conftest.py",
+        "app/latest.py",
+    )
+    for name in names:
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_bytes(MISTAKE)
+    report = audit([str(tmp_path)])
+    assert {Path(one.path).name for one in report.findings} == {"worker.py", "latest.py"}
+    assert (report.files, report.tests_left_out) == (2, 4)
+    asked = audit([str(tmp_path)], tests=True)
+    assert (asked.files, asked.tests_left_out, len({one.path for one in asked.findings})) == (6, 0, 6)
+
+
+def test_a_test_file_or_folder_that_is_named_is_read(tmp_path: Path) -> None:
+    (tmp_path / "tests").mkdir()
+    (tmp_path / "tests" / "worker.py").write_bytes(MISTAKE)
+    (tmp_path / "test_one.py").write_bytes(MISTAKE)
+    assert audit([str(tmp_path / "tests"), str(tmp_path / "test_one.py")]).files == 2
+
+
 @pytest.mark.parametrize("pattern", ["*_test.py", "old", "old/", "*/old/*"])
 def test_what_is_excluded_is_not_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, pattern: str) -> None:
     monkeypatch.chdir(tmp_path)

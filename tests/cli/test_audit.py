@@ -46,6 +46,13 @@ def code(folder: Path) -> Path:
     return place
 
 
+def test_test_code_is_read_when_it_is_asked_for(tenure: Run, code: Path) -> None:
+    (code / "test_worker.py").write_text(BAD)
+    assert tenure("audit", "code").stdout.endswith(" 2 files, 12 lines. 1 test file left out (--tests).\n")
+    assert " 3 files, " in tenure("audit", "code", "--tests").stdout
+    assert [_json(tenure, "code")[name] for name in ("files", "tests_left_out")] == [2, 1]
+
+
 def _json(tenure: Run, *words: str) -> Any:
     return msgspec.json.decode(tenure("audit", *words, "--json").stdout)
 

@@ -19,7 +19,7 @@ from tenure.audit.region import Region, Text
 from tenure.audit.report import Located, Operation, Report
 from tenure.audit.rule import Hit, Rule
 from tenure.audit.rules import CHECKS
-from tenure.audit.source import Unreadable, python_files, read
+from tenure.audit.source import Unreadable, python_files, read, without_tests
 from tenure.finding import Finding
 
 #: Words without which no rule can speak of a file: of queues, of tasks; of logs of what was done, and of writing them.
@@ -47,10 +47,16 @@ def audit(
     *,
     rules: Collection[str] = tuple(RULES),
     exclude: Sequence[str] = (),
+    tests: bool = False,
     on_file: Callable[[int, int], None] = lambda _done, _all: None,
 ) -> Report:
-    """Audit files and folders by these rules; `on_file` hears how many of how many are done."""
-    files = python_files(paths, exclude)
+    """Audit files and folders by these rules; `on_file` hears how many of how many are done.
+
+    `tests`: Also test code below a folder. It loses messages on purpose, and no worker runs it. A test file that is
+    named is read anyway.
+    """
+    every = python_files(paths, exclude)
+    files = every if tests else without_tests(every, paths)
     found: list[FileReport] = []
     elsewhere = Elsewhere()
     with warnings.catch_warnings():
@@ -65,6 +71,7 @@ def audit(
         files=len(files),
         lines=sum(report.lines for report in found),
         ignored=sum(report.ignored for report in found),
+        tests_left_out=len(every) - len(files),
     )
 
 

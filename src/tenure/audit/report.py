@@ -57,6 +57,8 @@ class Report(msgspec.Struct, frozen=True):
     lines: int
     #: How many findings a comment ignores.
     ignored: int
+    #: How many files of test code were not read.
+    tests_left_out: int = 0
 
     def count(self, severity: Severity) -> int:
         """Count the findings of that severity."""

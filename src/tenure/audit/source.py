@@ -12,6 +12,8 @@ from pathlib import Path
 
 #: Folders of other people's code, caches and builds. One that is named by the user is read anyway.
 _SKIPPED = {"__pycache__", "build", "dist", "node_modules", "site-packages", "venv", "virtualenv"}
+_TEST_FOLDERS = {"test", "tests"}
+_TEST_FILES = ("test_*.py", "*_test.py", "tests.py", "conftest.py")
 #: A file of a person is a hundredth of it.
 LARGEST_BYTES = 2_000_000
 
@@ -29,6 +31,19 @@ def python_files(paths: Sequence[str], exclude: Sequence[str] = ()) -> list[str]
         for one in _below(path, exclude) if Path(path).is_dir() else named:
             found[str(Path(one))] = None
     return list(found)
+
+
+def without_tests(files: Sequence[str], named: Sequence[str]) -> list[str]:
+    """Leave out test code, by the names of files and of the folders below one that was named. A named file stays."""
+    kept = {str(Path(one)) for one in named}
+    folders = [one for one in map(Path, named) if one.is_dir()]
+    return [one for one in files if one in kept or not _is_test(Path(one), folders)]
+
+
+def _is_test(path: Path, named: Sequence[Path]) -> bool:
+    inside = max((one for one in named if path.is_relative_to(one)), key=lambda one: len(one.parts), default=None)
+    *folders, file = path.parts if inside is None else path.relative_to(inside).parts
+    return not _TEST_FOLDERS.isdisjoint(folders) or any(fnmatch(file, pattern) for pattern in _TEST_FILES)
 
 
 def _below(folder: str, exclude: Sequence[str]) -> Iterator[str]:

@@ -46,6 +46,7 @@ def _rules(_ctx: click.Context, _parameter: click.Parameter, value: Sequence[str
 @click.option("--select", multiple=True, metavar="ID", callback=_rules, help="These rules only, as in TQ101,TQ2.")
 @click.option("--ignore", multiple=True, metavar="ID", callback=_rules, help="Leave these rules out.")
 @click.option("--exclude", multiple=True, metavar="GLOB", help="Leave out files and folders; may be repeated.")
+@click.option("--tests", is_flag=True, help="Also read test code: test_*.py, conftest.py and folders named tests.")
 @click.option(
     "--fail-on",
     type=click.Choice([*(one.value for one in Severity), _NEVER]),
@@ -62,14 +63,15 @@ def audit(
     select: list[str],
     ignore: list[str],
     exclude: tuple[str, ...],
+    tests: bool,
     fail_on: str,
     baseline: bool,
     as_json: bool,
 ) -> int:
     """Read Python source for mistakes with queues of SQS, Azure and Redis; nothing is run or imported.
 
-    PATH is a file or a folder; of a folder every *.py is read, without hidden folders, environments and builds. At the
-    end stands the baseline: every receive, delete, extend and send with its timeout, and what to do instead.
+    PATH is a file or a folder; of a folder every *.py is read, without hidden folders, environments, builds and tests. At
+    the end stands the baseline: every receive, delete, extend and send with its timeout, and what to do instead.
 
     A line is left alone with the comment "# tenure: ignore[TQ101]". Exits with 1 if there is a finding at or above
     --fail-on, else with 0.
@@ -77,7 +79,7 @@ def audit(
     if not paths:
         raise click.UsageError("which code? Name files or folders: tenure audit src")
     wanted = [rule for rule in select or RULES if rule not in ignore]
-    report = _watched(paths, wanted, exclude)
+    report = _watched(paths, wanted, exclude, tests=tests)
     shape = "json" if as_json else shape
     if shape == "json":
         say_json(_document(report, baseline=baseline))
@@ -88,7 +90,7 @@ def audit(
     return TROUBLE if fail_on != _NEVER and report.has_from(Severity(fail_on)) else DONE
 
 
-def _watched(paths: Sequence[str], rules: Sequence[str], exclude: Sequence[str]) -> Report:
+def _watched(paths: Sequence[str], rules: Sequence[str], exclude: Sequence[str], *, tests: bool) -> Report:
     """Audit, with a bar for people who look."""
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
@@ -101,6 +103,7 @@ def _watched(paths: Sequence[str], rules: Sequence[str], exclude: Sequence[str])
             paths,
             rules=rules,
             exclude=exclude,
+            tests=tests,
             on_file=lambda done, total: progress.update(bar, completed=done, total=total),
         )
 
@@ -197,10 +200,13 @@ def _baseline(rows: Sequence[Operation], width: int) -> "Table":
 
 
 def _summary(report: Report) -> str:
+    left_out = f" {plural(report.tests_left_out, 'test file')} left out (--tests)." if report.tests_left_out else ""
     if not report.files:
-        return "No Python file there: nothing was audited."
+        return f"No Python file there: nothing was audited.{left_out}"
     counts = [f"{number} {severity}" for severity in reversed(Severity) if (number := report.count(severity))]
     found = f"{plural(len(report.findings), 'finding')} ({', '.join(counts)})" if counts else "No findings"
     ignored = f", {report.ignored} ignored by comments" if report.ignored else ""
     operations = plural(len(report.operations), "queue operation")
-    return f"{found}{ignored}; {operations} in {plural(report.files, 'file')}, {plural(report.lines, 'line')}."
+    return (
+        f"{found}{ignored}; {operations} in {plural(report.files, 'file')}, {plural(report.lines, 'line')}.{left_out}"
+    )

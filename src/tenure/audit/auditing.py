@@ -9,6 +9,7 @@ import warnings
 from collections.abc import Callable, Collection, Sequence
 from typing import NamedTuple
 
+from tenure.audit.advice import advice
 from tenure.audit.baseline import operations
 from tenure.audit.catalogue import RULES
 from tenure.audit.elsewhere import Elsewhere
@@ -116,7 +117,7 @@ def _audit_tree(
     hits = [hit for check in CHECKS for hit in check(module) if hit.rule in rules]
     ignored = {hit: covered for hit in hits if (covered := _covering(hit, comments))}
     used = {(comment, hit.rule) for hit, covered in ignored.items() for comment in covered}
-    found += [_of_hit(path, hit, text) for hit in hits if hit not in ignored]
+    found += [_of_hit(module, hit, text) for hit in hits if hit not in ignored]
     found += _unused(path, comments, rules, used)
     found.sort(key=lambda one: (one.line, one.column, one.finding.id))
     return FileReport(found, operations(module, text), lines, len(ignored))
@@ -132,9 +133,11 @@ def _covering(hit: Hit, comments: list[Comment]) -> list[Comment]:
     return covering(hit.rule, hit.node.lineno, hit.node.end_lineno or hit.node.lineno, comments)
 
 
-def _of_hit(path: str, hit: Hit, text: Text) -> Located:
+def _of_hit(module: Module, hit: Hit, text: Text) -> Located:
+    rule = RULES[hit.rule]
     subject = written(hit.node.func if isinstance(hit.node, ast.Call) else hit.node)
-    return _located(path, RULES[hit.rule], subject, hit.evidence, text.region(hit.node))
+    finding = Finding(rule.id, rule.severity, subject, hit.evidence, advice(module, hit, rule))
+    return Located(finding, module.path, *text.region(hit.node))
 
 
 def _is_bad(comment: Comment) -> bool:

@@ -56,7 +56,7 @@ def _rules(_ctx: click.Context, _parameter: click.Parameter, value: Sequence[str
 )
 @click.option("--baseline/--no-baseline", default=True, help="Also list every queue operation.")
 @json_option
-def audit(
+def audit(  # noqa: PLR0913 - one parameter an option
     *,
     paths: tuple[str, ...],
     shape: str,
@@ -70,8 +70,8 @@ def audit(
 ) -> int:
     """Read Python source for mistakes with queues of SQS, Azure and Redis; nothing is run or imported.
 
-    PATH is a file or a folder; of a folder every *.py is read, without hidden folders, environments, builds and tests. At
-    the end stands the baseline: every receive, delete, extend and send with its timeout, and what to do instead.
+    PATH is a file or a folder; of a folder every *.py is read, without hidden folders, environments, builds and tests.
+    At the end stands the baseline: every receive, delete, extend and send with its timeout, and what to do instead.
 
     A line is left alone with the comment "# tenure: ignore[TQ101]". Exits with 1 if there is a finding at or above
     --fail-on, else with 0.
@@ -167,12 +167,15 @@ def _print_rules(out: "Console", findings: Sequence[Located]) -> None:
 
     from tenure.cli.terminal.screen import OneLineTable
 
-    met = {one.finding.id for one in findings}
+    met: dict[str, dict[str, None]] = {}  # the advice of each rule, made for the places where it was met
+    for one in findings:
+        met.setdefault(one.finding.id, {})[one.finding.remedy] = None
     grid = OneLineTable.grid(padding=(0, 1))
     for rule in (rule for rule in RULES.values() if rule.id in met):
         grid.add_row(Text(rule.id, style=_STYLES[rule.severity]), Text(f"{rule.title}."))
         grid.add_row("", Text(rule.why))
-        grid.add_row("", Text(rule.remedy, style="bold"))
+        for remedy in met[rule.id]:
+            grid.add_row("", Text(remedy, style="bold"))
     out.print(grid)
     out.print()
 

@@ -29,6 +29,7 @@ _QUEUES = re.compile(
     rb"send_message|xadd|delete_and_track|Queue(Service)?Client",
     re.IGNORECASE,
 )
+_FRAMEWORKS = re.compile(rb"^\s*(from|import)\s+(celery|dramatiq|rq)\b", re.MULTILINE)
 _TASKS = re.compile(rb"\btenure\b[\s\S]*\.task\b")
 _DONE = re.compile(rb"de_?dup|duplicat|idempot|processed|seen|handled|done|completed|message_?id", re.IGNORECASE)
 _WRITTEN = re.compile(rb"upload_blob|put_object|write_text|write_bytes|open\(")
@@ -124,7 +125,7 @@ def _audit_tree(
 
 
 def _may_concern(source: bytes) -> bool:
-    if _QUEUES.search(source) or _TASKS.search(source):
+    if _QUEUES.search(source) or _FRAMEWORKS.search(source) or _TASKS.search(source):
         return True
     return _WRITTEN.search(source) is not None and _DONE.search(source) is not None
 

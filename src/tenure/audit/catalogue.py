@@ -1,7 +1,7 @@
 """Every rule in words. The functions that find them are in `rules/`; `docs/reference/audit.md` is compared with this.
 
-Ids are promises: TQ1 the lease, TQ2 deletes, TQ3 renewals, TQ4 deduplication, TQ5 handlers, TQ6 polling, TQ7 SDKs, TQ9
-the audit.
+Ids are promises: TQ1 the lease, TQ2 deletes, TQ3 renewals, TQ4 deduplication, TQ5 handlers, TQ6 polling, TQ7 SDKs, TQ8
+Celery, RQ and Dramatiq, TQ9 the audit.
 """
 
 from tenure.audit.rule import Rule
@@ -192,6 +192,58 @@ _ALL = (
         "The SDK has no such call, or it cannot work like this",
         "It raises when it is reached. Then nothing is received, or what was done is never deleted and runs again.",
         "Use the call that the SDK has; the evidence says what is missing.",
+    ),
+    Rule(
+        "TQ801",
+        "celery-acks-early",
+        _WARNING,
+        "Celery acknowledges tasks before they run",
+        "It is the default. A worker that is killed, or whose machine is gone, loses what it ran.",
+        "Set task_acks_late=True and task_reject_on_worker_lost=True, for tasks that may run twice.",
+    ),
+    Rule(
+        "TQ802",
+        "celery-visibility-short",
+        _CRITICAL,
+        "A task of Celery waits or runs for longer than its broker waits for the ack",
+        "Redis and SQS hand it out again, to another worker, each time the visibility timeout is over. It runs as "
+        "often.",
+        "Make visibility_timeout in broker_transport_options longer than the longest countdown and run, or keep far "
+        "dates in a table and send them when they are due.",
+    ),
+    Rule(
+        "TQ803",
+        "celery-prefetch",
+        _WARNING,
+        "Celery acknowledges late, and takes tasks ahead",
+        "Tasks that were taken ahead wait behind a long one, while other workers have nothing to do, and all of them "
+        "run again after a crash.",
+        "Set worker_prefetch_multiplier=1.",
+    ),
+    Rule(
+        "TQ804",
+        "celery-killed-is-acked",
+        _CRITICAL,
+        "Celery acknowledges a task whose process was killed",
+        "With task_acks_late alone, a process that runs out of memory or is killed counts as done, and its task is "
+        "gone.",
+        "Set task_reject_on_worker_lost=True too.",
+    ),
+    Rule(
+        "TQ805",
+        "rq-failed-is-dropped",
+        _CRITICAL,
+        "RQ forgets a job as soon as it failed",
+        "With failure_ttl=0 a job that raised is deleted: it cannot be looked at, nor put back.",
+        "Leave failure_ttl at its default of a year, and give the job retry=Retry(max=3).",
+    ),
+    Rule(
+        "TQ806",
+        "broker-in-memory",
+        _CRITICAL,
+        "The broker keeps its messages in the memory of one process",
+        "They are gone when it ends, by a deploy or a crash, and no other process sees them.",
+        "Name a broker that keeps them; one in memory is for tests.",
     ),
     Rule(
         "TQ901",

@@ -4,6 +4,7 @@ from tenure.audit.rule import Check
 from tenure.audit.rules.beating import ending_heartbeats, late_heartbeats
 from tenure.audit.rules.blocking import blocking_calls
 from tenure.audit.rules.calling import impossible_calls
+from tenure.audit.rules.celery import celery_settings
 from tenure.audit.rules.deduplicating import rewritten_logs
 from tenure.audit.rules.deleting import never_deleted, popped, too_early, unread_batches
 from tenure.audit.rules.forgiving import forgiven_errors
@@ -13,6 +14,7 @@ from tenure.audit.rules.leasing import batches, hard_coded, without_timeout, zer
 from tenure.audit.rules.polling import short_polls
 from tenure.audit.rules.reclaiming import never_reclaimed
 from tenure.audit.rules.swallowing import swallowed_errors
+from tenure.audit.rules.throwing_away import brokers_in_memory, failed_jobs_dropped
 from tenure.audit.rules.updating import updates_without_timeout
 
 CHECKS: tuple[Check, ...] = (
@@ -36,4 +38,7 @@ CHECKS: tuple[Check, ...] = (
     blocking_calls,
     short_polls,
     impossible_calls,
+    celery_settings,
+    failed_jobs_dropped,
+    brokers_in_memory,
 )

@@ -25,10 +25,16 @@ from tenure.finding import Finding
 
 #: Words without which no rule can speak of a file: of queues, of tasks; of logs of what was done, and of writing them.
 _QUEUES = re.compile(
-    rb"(receive|delete|update|dequeue)_\w*message|visibility_?timeout|change_visibility|b?[lr]m?pop|set_queue_attributes|create_queue|xreadgroup|xautoclaim|xack|xclaim|"
-    rb"send_message|xadd|delete_and_track|Queue(Service)?Client",
+    rb"(receive|delete|update|dequeue)_\w*message|visibility_?timeout|change_visibility|set_queue_attributes|"
+    rb"create_queue|b?[lr]m?pop|xreadgroup|xautoclaim|xack|xclaim|send_message|xadd|delete_and_track|"
+    rb"Queue(Service)?Client",
     re.IGNORECASE,
 )
+#: Each of them has one of these, in small letters: looking for plain words first is three times as fast.
+_PARTS = (
+    b"_message", b"visibility", b"lpop", b"rpop", b"lmpop", b"rmpop", b"xreadgroup", b"xautoclaim", b"xack", b"xclaim",
+    b"xadd", b"delete_and_track", b"queueclient", b"queueserviceclient", b"set_queue_attributes", b"create_queue",
+)  # fmt: skip
 _FRAMEWORKS = re.compile(rb"^\s*(from|import)\s+(celery|dramatiq|rq)\b", re.MULTILINE)
 _TASKS = re.compile(rb"\btenure\b[\s\S]*\.task\b")
 _DONE = re.compile(rb"de_?dup|duplicat|idempot|processed|seen|handled|done|completed|message_?id", re.IGNORECASE)
@@ -125,7 +131,10 @@ def _audit_tree(
 
 
 def _may_concern(source: bytes) -> bool:
-    if _QUEUES.search(source) or _FRAMEWORKS.search(source) or _TASKS.search(source):
+    small = source.lower()
+    if any(part in small for part in _PARTS) and _QUEUES.search(source):
+        return True
+    if _FRAMEWORKS.search(source) or _TASKS.search(source):
         return True
     return _WRITTEN.search(source) is not None and _DONE.search(source) is not None
 

@@ -26,7 +26,7 @@ async def tell() -> bool:
             await three_videos_wait(stage)
             await workers_go_in_the_middle(stage)
         results = await gather(app, stage.uploaded)
-    print("", *table(results), "", *_recoveries(stage, results), sep="\n")
+    print("", *table(results), "", "By the clock, not scaled:", *_recoveries(stage, results), sep="\n")
     return _summary(results, workers_wanted(stage.transcript.looks))
 
 
@@ -35,7 +35,7 @@ def _recoveries(stage: Stage, results: Sequence[Result]) -> list[str]:
     killed = [(named[id], at, "its worker was killed") for id, at in stage.killed_at.items()]
     noticed = [(named[id], at, "its worker got a spot notice") for id, at in stage.noticed_at.items()]
     return [
-        f"{one.video.name}: begun again {back_after(one, at):.2f} s, by the clock, after {what}"
+        f"{one.video.name} was begun again {back_after(one, at):.2f} s after {what}"
         for one, at, what in (*killed, *noticed)
     ]
 

@@ -136,7 +136,7 @@ def _judge(said: str) -> None:
     if by_the_clock != "3 → 3 → 0 · beats 5 of 5":
         raise TookTooLong(said)
     for line, name, at_most in ((killed, "semifinal", 3.0), (noticed, "tournament", 10.0)):
-        found = re.fullmatch(rf"{name}\.mp4: begun again ([\d.]+) s, by the clock, after its worker .*", line)
+        found = re.fullmatch(rf"{name}\.mp4 was begun again ([\d.]+) s after its worker .*", line)
         assert found is not None, line
         check_duration(f"the way back of {name}", float(found[1]), at_most)
 

@@ -31,8 +31,7 @@ OTHER = -m pytest --loop test -m "not scenario and not outage and not cloud" $(S
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 .SUFFIXES:
-.PHONY: help run quick test test-all test-others redis70 prometheus check fmt reference dashboard dashboard-dev screenshots example-pipeline example-service soak bench lock clean $(VERSIONS:%=test-%)
-.PHONY: help run quick test test-all test-others redis70 prometheus ffmpeg example-video check fmt reference dashboard dashboard-dev screenshots soak bench lock clean $(VERSIONS:%=test-%)
+.PHONY: help run quick test test-all test-others redis70 prometheus ffmpeg check fmt reference dashboard dashboard-dev screenshots example-pipeline example-service example-video soak bench lock clean $(VERSIONS:%=test-%)
 
 help: ## Print this
 	@awk 'BEGIN { FS = ":.*## " } /^[a-z-]+:.*## / { printf "make %-15s %s\n", $$1, $$2 }' Makefile
@@ -42,6 +41,7 @@ run: .venv/.base ## Set up and run the demo; ARGS go to `tenure demo`
 
 example-service: .venv/.dev ## Start the example of a task service: a front end, two clients, a worker for each
 	@cd examples && SERVICE_FOLDER="$${SERVICE_FOLDER:-$(CURDIR)/build/example-service}" exec ../$(BIN)/python -m service
+
 example-video: .venv/.base ## Transcode videos in scaled time, kill a worker, stop one, count (a minute); VIDEO_REAL=1: with ffmpeg
 	$(if $(VIDEO_REAL),@$(MAKE) --no-print-directory ffmpeg)
 	@rm -rf build/example-video && mkdir -p build

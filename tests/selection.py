@@ -217,6 +217,8 @@ PARTS: tuple[Part, ...] = (
         " same run on SQLite stays; what the stores promise is held by the scenarios and the conformance suites.",
         7,
         (Rule(("examples/test_content_pipeline_stores.py",)),),
+    ),
+    Part(
         "documents",
         "The index of documents in PostgreSQL with pgvector and over Supabase's API, and search with real embeddings:"
         " not every Python has wheels for them. The same suite runs on SQLite, and every task with an embedder of the"
@@ -227,6 +229,8 @@ PARTS: tuple[Part, ...] = (
             Rule(("documents/test_recall.py",)),
         ),
         needs="pgserver",
+    ),
+    Part(
         "deploy",
         "The commands of Kubernetes and ECS with their checks, on Valkey. Those of Compose, which start the same"
         " programs, stay, and so do the checks of every file by its schema.",

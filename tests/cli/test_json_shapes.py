@@ -163,7 +163,9 @@ def _command_names(group: click.Group, before: str = "") -> Iterator[str]:
 
 
 def test_every_command_is_in_the_page() -> None:
-    assert {*_command_names(root)} == _page()[0].keys() - {"timing", "workers", "schedules"}
+    # What documents print is in the page of their package, which nothing of Tenure imports.
+    own = {name for name in _command_names(root) if not name.startswith("documents ")}
+    assert own == _page()[0].keys() - {"timing", "workers", "schedules"}
 
 
 def test_an_error_is_as_the_page_says(tenure: Run) -> None:

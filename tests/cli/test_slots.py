@@ -1,6 +1,8 @@
 """Slots on the command line: each process of a supervisor has one of its own."""
 
+import asyncio
 from collections.abc import Callable
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -16,8 +18,9 @@ def test_each_process_of_a_supervisor_has_a_slot_of_its_own(
     made: list[list[str]] = []
 
     class Idle:
-        deaths = 0
+        deaths = held = 0
         owners: list[str] = []  # noqa: RUF012 - never changed
+        metrics = SimpleNamespace(collect=list)
 
         def __init__(self, words_of: Callable[[int], list[str]], **_: Any) -> None:
             made.append(words_of(2))
@@ -25,6 +28,11 @@ def test_each_process_of_a_supervisor_has_a_slot_of_its_own(
         def listen(self) -> None: ...
 
         def ignore(self) -> None: ...
+
+        async def worked(self) -> None:
+            await asyncio.Event().wait()
+
+        asked_to_stop = worked
 
         async def run(self) -> int:
             return 0

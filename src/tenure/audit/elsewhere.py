@@ -47,6 +47,8 @@ def _files(path: str, module: str, level: int) -> list[str]:
     here = Path(path).absolute().parent
     above = [here, *here.parents]
     parts = [part for part in module.split(".") if part]
+    if not parts:
+        return []
     places = [root.joinpath(*parts) for root in (above[level - 1 : level] if level else above[:_HIGHEST])]
     ways = [way for place in places for way in (place.with_suffix(".py"), place / "__init__.py")]
-    return [str(way) for way in ways if parts and way.is_file()]
+    return [str(way) for way in ways if way.is_file()]

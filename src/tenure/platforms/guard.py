@@ -14,6 +14,7 @@ from typing import Protocol
 
 from tenure.clock import Clock
 from tenure.platforms.calls import Unanswered
+from tenure.text.plural import plural
 
 logger = logging.getLogger("tenure.platform")
 
@@ -84,8 +85,8 @@ class Guard:
             # Once for each outage: a worker may run for weeks where no manager listens.
             logger.log(
                 logging.DEBUG if self._is_failing else logging.WARNING,
-                "%s does not know that %d messages are held: %s; asked again every %.0f s",
-                self._protector.name, held, error, AGAIN_SECONDS,
+                "%s could not be told that this worker holds %s: %s; asked again every %.0f s",
+                self._protector.name, plural(held, "message"), error, AGAIN_SECONDS,
             )  # fmt: skip
             self._is_failing, self._failed_at = True, self._clock.monotonic()
             return

@@ -127,7 +127,7 @@ def blob_store(url: str, *, clock: Clock) -> BlobStore:
             return MemoryBlobStore(parts.netloc + parts.path, clock)
         case "s3":
             with _extra(parts.scheme):
-                from tenure.adapters.aws.bucket import S3BlobStore, read_bucket
+                from tenure.adapters.aws.s3 import S3BlobStore, read_bucket
 
             return S3BlobStore(read_bucket(shown, parts), clock)
         case "blob":

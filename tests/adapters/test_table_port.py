@@ -18,7 +18,7 @@ from tests.servers.aws import shared_aws
 from tests.servers.shared import shared
 
 from tenure.adapters import aws, redis
-from tenure.adapters.aws.link import Link
+from tenure.adapters.aws.session import Session
 from tenure.adapters.aws.memory_table import MemoryTable
 from tenure.adapters.redis.table import RedisTable
 from tenure.adapters.sqlite.table import LocalTable
@@ -55,7 +55,7 @@ async def _opened(kind: str, folder: Path) -> AsyncIterator[Table]:
 
 async def _dynamo(stack: AsyncExitStack) -> Table:
     end, name = shared_aws("ministack").url, f"t{os.urandom(6).hex()}"
-    link = Link(
+    link = Session(
         aws.Options(region="eu-west-1", endpoint=end, state_endpoint=end, prefix=name, table=name, create=True),
         SYSTEM_CLOCK,
     )

@@ -100,17 +100,17 @@ def test_what_cannot_be_listed_is_said_with_what_to_do_instead(tenure: Run, url:
 def test_a_redrive_that_the_broker_breaks_off_goes_on_when_it_is_said_again(
     tenure: Run, url: str, dead_letters: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from tenure.adapters.aws.queues import Queues
+    from tenure.adapters.aws.sqs import SqsQueue
 
-    whole, told = Queues.send, []
+    whole, told = SqsQueue.send, []
 
-    async def broken(self: Queues, parcels: list[object]) -> list[str]:
+    async def broken(self: SqsQueue, parcels: list[object]) -> list[str]:
         told.append(parcels)
         if len(told) > 1:
             raise BrokerUnavailable("the line is down")
         return await whole(self, parcels)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(Queues, "send", broken)
+    monkeypatch.setattr(SqsQueue, "send", broken)
     result = tenure("dead", "redrive", url, "--all", "--yes", "--rate", "4/s")
     assert result.exit_code == 1
     assert "Stopped: redriven 1 of 3; these stay redriven; run the same command again for the rest." in result.stderr
@@ -118,7 +118,7 @@ def test_a_redrive_that_the_broker_breaks_off_goes_on_when_it_is_said_again(
     # The second one had begun to move: it is a dead letter still, with its reason.
     assert _left(tenure, url) == ["b", "c"]
     assert "max_attempts: no such image" in tenure("dead", "list", url).stdout
-    monkeypatch.setattr(Queues, "send", whole)
+    monkeypatch.setattr(SqsQueue, "send", whole)
     result = tenure("dead", "redrive", url, "--all", "--yes")
     assert "Redriven: 2" in result.stdout
     assert _left(tenure, url) == []

@@ -12,8 +12,8 @@ from tests.servers.aws import AwsKind, shared_aws
 from tests.servers.shared import shared
 
 from tenure.adapters import aws, redis
+from tenure.adapters.aws import MakeTable
 from tenure.adapters.aws.memory_table import MemoryTable
-from tenure.adapters.aws.store import MakeTable
 from tenure.adapters.redis.server_wall import ServerWall
 from tenure.adapters.redis.table import RedisTable
 from tenure.adapters.sqlite.table import LocalTable
@@ -74,6 +74,13 @@ class SqsHarness(Harness):
         self._store = broker._store
         return broker, state
 
+    @property
+    def sqs(self) -> aws.SqsQueue:
+        """The queue under the store."""
+        queue = self._store.queue
+        assert isinstance(queue, aws.SqsQueue)
+        return queue
+
     async def damage(self, id: str) -> bytes:
         """Put another body in the place of the stored one, behind the adapter's back: every copy anew, in order."""
         sqs = self._behind()
@@ -92,10 +99,10 @@ class SqsHarness(Harness):
 
     async def remove_queue(self, queue: str) -> None:
         """Delete its physical queue, behind the adapter's back."""
-        sqs, store = self._behind(), self._store
+        sqs = self._behind()
         for url in sqs.list_queues(QueueNamePrefix=f"{self._name}-{queue}").get("QueueUrls", ()):
             sqs.delete_queue(QueueUrl=url)
-        store.spots._options = store.queues._options = msgspec.structs.replace(self._options, create=False)
+        self.sqs._options = self.sqs._known._options = msgspec.structs.replace(self._options, create=False)
 
     async def make_queue(self, queue: str) -> None:
         """As somebody would by hand."""

@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from tenure.adapters.aws.policy import LEAST_RECEIVES
+from tenure.adapters.aws.redrive_policy import LEAST_RECEIVES
 from tenure.adapters.azure.log import CONTAINER, KEPT_DAYS
 from tenure.adapters.azure.traits import TRAITS
 from tenure.cli import logs

@@ -17,13 +17,13 @@ from tests.live.names import new_name
 from tests.live.sweeping import remove_queue
 
 from tenure.adapters import aws, azure
-from tenure.adapters.aws.copy import Spot
-from tenure.adapters.aws.link import Link
 from tenure.adapters.aws.options import ATTRIBUTES
+from tenure.adapters.aws.session import Session
 from tenure.adapters.azure.clients import Clients
 from tenure.adapters.azure.timeline import Timeline
 from tenure.broker import Broker, Swept
 from tenure.clock import SYSTEM_CLOCK
+from tenure.delivery_queue import PhysicalQueue
 from tenure.errors import StoreMissing
 from tenure.lease import Lease
 from tenure.owner import Owner
@@ -173,12 +173,14 @@ class LiveSqsHarness(LiveHarness):
         """Not every queue takes a mebibyte: older ones do not, nor do those of other servers."""
         broker, state = await self._connect()
         try:
-            return (await self._store.spots.known(Spot(QUEUE, 0))).body_limit
+            queue = self._store.queue
+            assert isinstance(queue, aws.SqsQueue)
+            return (await queue._known.known(PhysicalQueue(QUEUE, 0))).body_limit
         finally:
             await state.close()
             await broker.close()
 
-    def _make_table(self, link: Link) -> PartOfTable:
+    def _make_table(self, link: Session) -> PartOfTable:
         return PartOfTable(aws.DynamoTable(link), self.name)
 
     def _listen(self, client: Any) -> None:
@@ -191,7 +193,7 @@ class LiveSqsHarness(LiveHarness):
 
     async def clean_up(self) -> None:
         """Remove the queues."""
-        link = Link(self._options, SYSTEM_CLOCK)
+        link = Session(self._options, SYSTEM_CLOCK)
         await link.open()
         try:
             for name in self._asked_for:

@@ -15,7 +15,7 @@ from azure.data.tables.aio import TableServiceClient
 from tests.live.names import MARK
 
 from tenure.adapters import aws, azure
-from tenure.adapters.aws.link import Link
+from tenure.adapters.aws.session import Session
 from tenure.adapters.azure.clients import Clients, _credential, _for_table
 from tenure.adapters.azure.options import Options
 from tenure.adapters.azure.timeline import Timeline
@@ -34,7 +34,7 @@ Goes = Callable[[str], bool]
 
 async def sweep_sqs(url: str, goes: Goes) -> list[str]:
     """Remove queues and tables; their names. SQS lists a new queue within a minute: before that it is not seen."""
-    link = Link(aws.read_options(url, urlsplit(url)), SYSTEM_CLOCK)
+    link = Session(aws.read_options(url, urlsplit(url)), SYSTEM_CLOCK)
     await link.open()
     try:
         queues = {one.rpartition("/")[2]: one async for one in _queues(link)}
@@ -49,13 +49,13 @@ async def sweep_sqs(url: str, goes: Goes) -> list[str]:
     return gone
 
 
-async def remove_queue(link: Link, url: str) -> None:
+async def remove_queue(link: Session, url: str) -> None:
     """It may be gone already."""
     with contextlib.suppress(StoreMissing):
         await link.call("sqs", "delete_queue", "SQS", QueueUrl=url)
 
 
-async def _queues(link: Link) -> AsyncIterator[str]:
+async def _queues(link: Session) -> AsyncIterator[str]:
     words: dict[str, Any] = {"QueueNamePrefix": MARK, "MaxResults": 1000}
     while True:
         answer = await link.call("sqs", "list_queues", "SQS", **words)
@@ -66,7 +66,7 @@ async def _queues(link: Link) -> AsyncIterator[str]:
         words["NextToken"] = answer["NextToken"]
 
 
-async def _tables(link: Link) -> AsyncIterator[str]:
+async def _tables(link: Session) -> AsyncIterator[str]:
     words: dict[str, Any] = {}
     while True:
         answer = await link.call("dynamodb", "list_tables", "DynamoDB", **words)
@@ -77,7 +77,7 @@ async def _tables(link: Link) -> AsyncIterator[str]:
         words["ExclusiveStartTableName"] = answer["LastEvaluatedTableName"]
 
 
-async def _remove_table(link: Link, name: str) -> None:
+async def _remove_table(link: Session, name: str) -> None:
     for left in reversed(range(_TRIES)):
         try:
             await link.call("dynamodb", "delete_table", "DynamoDB", TableName=name)

@@ -13,7 +13,7 @@ from tests.live.running import account, act, run, start, sweep, things
 from tests.servers.server import until
 
 from tenure.adapters import aws, azure
-from tenure.adapters.aws.link import Link
+from tenure.adapters.aws.session import Session
 from tenure.adapters.azure.clients import Clients
 from tenure.adapters.azure.timeline import Timeline
 from tenure.clock import SYSTEM_CLOCK
@@ -102,7 +102,7 @@ def test_a_name_says_whose_it_is_and_how_old(monkeypatch: pytest.MonkeyPatch) ->
 async def _make(variable: str, queues: set[str]) -> None:
     url = account(variable)
     if variable == SQS:
-        link = Link(aws.read_options(url, urlsplit(url)), SYSTEM_CLOCK)
+        link = Session(aws.read_options(url, urlsplit(url)), SYSTEM_CLOCK)
         await link.open()
         for name in queues:
             await link.call("sqs", "create_queue", "SQS", QueueName=name)

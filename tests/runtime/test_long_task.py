@@ -11,9 +11,9 @@ from typing import Any
 import msgspec
 import pytest
 
-from tenure.adapters import memory
-from tenure.adapters.aws.options import Options
-from tenure.adapters.aws.traits import traits
+from tenure.adapters import aws, memory
+from tenure.adapters.aws.sqs import delivery_traits
+from tenure.adapters.aws.traits import broker_traits
 from tenure.broker import Broker
 from tenure.errors import BrokerUnavailable
 from tenure.lease import Lease, LeaseState
@@ -29,7 +29,8 @@ from tenure.testing.workers import Stage
 LEASE, INTERVAL, EXTENSION = 600.0, 240.0, 300.0
 WORK = 25 * 60.0
 
-SQS = traits(Options(region="eu-west-1"), can_scan=True)
+OPTIONS = aws.Options(region="eu-west-1")
+SQS = broker_traits(aws.settings(OPTIONS), delivery_traits(OPTIONS), can_scan=True)
 
 
 class SqsLikeHarness(Harness):

@@ -5,11 +5,11 @@ from collections.abc import Sequence
 import pytest
 from tests.conformance.aws_harness import SqsHarness
 
-from tenure.adapters.aws.copy import Receipt
 from tenure.adapters.aws.desk import ENTRY, entry_place
 from tenure.adapters.aws.entry import Entry
-from tenure.adapters.aws.queues import Queues
+from tenure.adapters.aws.sqs import SqsQueue
 from tenure.broker import Promoted
+from tenure.delivery_queue import CopyReceipt
 from tenure.message import MessageState
 from tenure.settlement import Nack
 from tenure.testing.harness import BROKEN
@@ -105,15 +105,15 @@ async def test_one_that_is_hidden_while_it_is_promoted_is_shown_by_the_next_prom
     async with house:
         lease = await house.leased(house.stranger()) if how == "nack" else None
         id = (await house.put(delay_seconds=10 * HOUR)).id if lease is None else lease.id
-        other, real, answers = await house.elsewhere(), Queues.hide, list[Promoted]()
+        other, real, answers = await house.elsewhere(), SqsQueue.hide, list[Promoted]()
 
-        async def hide(queues: Queues, receipts: Sequence[Receipt]) -> list[bool]:
+        async def hide(queues: SqsQueue, receipts: Sequence[CopyReceipt]) -> list[str | None]:
             if receipts and not answers:
                 answers.append(WAS_DELAYED)
                 answers[:] = await other.promote([id])
             return await real(queues, receipts)
 
-        monkeypatch.setattr(Queues, "hide", hide)
+        monkeypatch.setattr(SqsQueue, "hide", hide)
         if lease is None:
             await house.advance(901.0)
             assert await house.lease(house.stranger()) == []

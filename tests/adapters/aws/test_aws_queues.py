@@ -167,7 +167,7 @@ async def test_a_message_that_dies_again_while_it_is_redriven_keeps_its_body(
 ) -> None:
     lease = await house.leased(house.stranger())
     await house.broker.dead_letter([DeadLetter(lease, BROKEN)])
-    whole = house._store.queues.send
+    whole = house._store.queue.send
 
     async def fast(parcels: Any) -> list[str]:
         said = await whole(parcels)
@@ -176,9 +176,9 @@ async def test_a_message_that_dies_again_while_it_is_redriven_keeps_its_body(
         await house.broker.dead_letter([DeadLetter(again, FINAL)])
         return said
 
-    monkeypatch.setattr(house._store.queues, "send", fast)
+    monkeypatch.setattr(house._store.queue, "send", fast)
     assert await house.broker.redrive([lease.id]) == [lease.id]
-    monkeypatch.setattr(house._store.queues, "send", whole)
+    monkeypatch.setattr(house._store.queue, "send", whole)
     (browsed,) = await house.browse(QUEUE, MessageState.DEAD)
     assert (browsed.id, browsed.reason) == (lease.id, FINAL)
     assert decode(browsed.envelope).generation == 1
@@ -192,15 +192,15 @@ async def test_a_half_redriven_message_is_a_dead_letter_until_it_arrived(
     lease = await house.leased(house.stranger())
     await house.broker.dead_letter([DeadLetter(lease, BROKEN)])
     died_at = house.clock.wall()
-    whole = house._store.queues.send
+    whole = house._store.queue.send
 
     async def broken(_parcels: Any) -> list[str]:
         raise BrokerUnavailable("the line is down", outcome_unknown=True)
 
-    monkeypatch.setattr(house._store.queues, "send", broken)
+    monkeypatch.setattr(house._store.queue, "send", broken)
     with pytest.raises(BrokerUnavailable):
         await house.broker.redrive([lease.id])
-    monkeypatch.setattr(house._store.queues, "send", whole)
+    monkeypatch.setattr(house._store.queue, "send", whole)
     (browsed,) = await house.browse(QUEUE, MessageState.DEAD)
     assert (browsed.id, browsed.reason, browsed.finished_at) == (lease.id, BROKEN, died_at)
     assert browsed.envelope == lease.envelope
@@ -442,7 +442,7 @@ async def test_a_message_that_sqs_moved_away_by_its_own_policy_waits_where_the_f
 
 
 async def test_a_queue_that_is_missing_is_made_only_when_asked(house: SqsHarness) -> None:
-    house._store.spots._options = msgspec.structs.replace(house._options, create=False)
+    house.sqs._known._options = msgspec.structs.replace(house._options, create=False)
     with pytest.raises(QueueMissing, match="create=yes"):
         await house.send(house.message(queue="nowhere"))
     assert await house.state.records.get("nowhere") is None
@@ -476,10 +476,12 @@ async def test_a_long_poll_brings_the_message_that_it_waited_for() -> None:
         await other.send([Outgoing(message)])
         async with asyncio.timeout(15):
             await waiter
-        before = broker._store.link.calls["receive_message"]
+        queue = broker._store.queue
+        assert isinstance(queue, aws.SqsQueue)
+        before = queue._session.calls["receive_message"]
         (lease,) = await broker.lease(LeaseRequest("one/1", "r1", ("mail",), 1, 30.0))
         assert (lease.id, lease.counters) == (message.id, Counters(deliveries=1))
-        assert broker._store.link.calls["receive_message"] == before
+        assert queue._session.calls["receive_message"] == before
         # And one that finds nothing in the stash asks all the servers of SQS, not only some.
         began = asyncio.get_running_loop().time()
         assert await other.lease(LeaseRequest("two/1", "r2", ("mail",), 1, 30.0)) == []

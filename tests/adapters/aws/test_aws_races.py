@@ -11,8 +11,8 @@ from tests.servers.proxy_http import Call
 
 from tenure.adapters import aws
 from tenure.adapters.aws.desk import entry_place
-from tenure.adapters.aws.link import POLL_SECONDS
 from tenure.adapters.aws.memory_table import MemoryTable
+from tenure.adapters.aws.session import POLL_SECONDS
 from tenure.claim import ClaimRequest, Fresh, Running, Scope, Seal, digest
 from tenure.envelope import decode
 from tenure.errors import BrokerUnavailable
@@ -278,7 +278,7 @@ async def test_a_half_redriven_letter_is_never_forgotten(
         raise BrokerUnavailable("away")
 
     with monkeypatch.context() as patched:
-        patched.setattr(dynamo._store.queues, "send", away)
+        patched.setattr(dynamo._store.queue, "send", away)
         with pytest.raises(BrokerUnavailable):
             await dynamo.broker.redrive([lease.id])
     assert (await dynamo.record(lease.id)).state is MessageState.DEAD
@@ -292,14 +292,14 @@ async def test_what_is_lent_before_its_redrive_has_ended_is_forgotten_in_time(
 ) -> None:
     lease = await dynamo.leased(dynamo.stranger())
     await dynamo.broker.dead_letter([DeadLetter(lease, BROKEN)])
-    whole = dynamo._store.queues.send
+    whole = dynamo._store.queue.send
 
     async def and_die(parcels: Any) -> list[str]:
         await whole(parcels)
         raise BrokerUnavailable("away", outcome_unknown=True)
 
     with monkeypatch.context() as patched:
-        patched.setattr(dynamo._store.queues, "send", and_die)
+        patched.setattr(dynamo._store.queue, "send", and_die)
         with pytest.raises(BrokerUnavailable):
             await dynamo.broker.redrive([lease.id])
     await dynamo.complete(await dynamo.lease_one(dynamo.stranger()))
@@ -379,7 +379,7 @@ async def test_the_sdk_repeats_nothing_by_itself(operation: str) -> None:
 
 
 async def test_a_poll_is_waited_for_longer_than_it_waits(house: ProxiedHarness) -> None:
-    link = house._store.link
+    link = house.sqs._session
     assert (await link._client("poll")).meta.config.read_timeout > POLL_SECONDS
     for service in ("sqs", "dynamodb"):
         assert (await link._client(service)).meta.config.read_timeout <= house._options.timeout_seconds

@@ -7,14 +7,16 @@ from typing import Self
 
 import pytest
 
-from tenure.adapters.aws.copy import Copy, Receipt, Spot
+from tenure.adapters.aws.options import Options
 from tenure.adapters.aws.rhythm import BOUND_SECONDS, FIRST_SECONDS, Rhythm
+from tenure.adapters.aws.sqs import delivery_traits
 from tenure.adapters.aws.stash import CALLS, Stash
+from tenure.delivery_queue import CopyReceipt, PhysicalQueue, ReceivedCopy
 from tenure.errors import BrokerUnavailable
 from tenure.simulation import prices
 from tenure.testing.virtual import VirtualClock
 
-ONE, TWO = Spot("one", 0), Spot("two", 0)
+ONE, TWO = PhysicalQueue("one", 0), PhysicalQueue("two", 0)
 MONTH = 30 * 86_400.0
 
 
@@ -23,19 +25,20 @@ class Sqs:
 
     def __init__(self, clock: VirtualClock) -> None:
         self.clock = clock
-        self.calls: Counter[Spot] = Counter()
+        self.traits = delivery_traits(Options(region="eu-west-1"))
+        self.calls: Counter[PhysicalQueue] = Counter()
         self.put_back = 0
         self.under_way = self.most = 0
-        self.broken: set[Spot] = set()
-        self._here: dict[Spot, int] = {}
+        self.broken: set[PhysicalQueue] = set()
+        self._here: dict[PhysicalQueue, int] = {}
         self._came = asyncio.Event()
 
-    def put(self, spot: Spot, count: int = 1) -> None:
+    def put(self, spot: PhysicalQueue, count: int = 1) -> None:
         self._here[spot] = self._here.get(spot, 0) + count
         self._came.set()
         self._came = asyncio.Event()
 
-    async def receive(self, spot: Spot, want: int, visibility: int, wait: float = 0.0) -> list[Copy]:
+    async def receive(self, spot: PhysicalQueue, want: int, visibility: int, wait: float = 0.0) -> list[ReceivedCopy]:
         self.calls[spot] += 1
         if spot in self.broken:
             raise BrokerUnavailable("it is away")
@@ -53,11 +56,11 @@ class Sqs:
             self.under_way -= 1
         count = min(want, self._here.get(spot, 0))
         self._here[spot] = self._here.get(spot, 0) - count
-        return [Copy(spot, None, "", str(n), "", None, 1, until + visibility) for n in range(count)]
+        return [ReceivedCopy(spot, None, "", str(n), "", None, 1, until + visibility) for n in range(count)]
 
-    async def hide(self, receipts: Collection[Receipt]) -> list[bool]:
+    async def hide(self, receipts: Collection[CopyReceipt]) -> list[str | None]:
         self.put_back += len(receipts)
-        return [True for _ in receipts]
+        return [receipt.receipt for receipt in receipts]
 
 
 class Worker:
@@ -67,17 +70,17 @@ class Worker:
         self.clock = clock
         self.sqs = Sqs(clock)
         self.stash = Stash(self.sqs, clock, is_virtual=False)  # type: ignore[arg-type]
-        self.served = dict.fromkeys(Spot(f"q{number}", 0) for number in range(count))
-        self.lent: list[tuple[float, Spot]] = []
+        self.served = dict.fromkeys(PhysicalQueue(f"q{number}", 0) for number in range(count))
+        self.lent: list[tuple[float, PhysicalQueue]] = []
         self.loop: asyncio.Task[None] | None = None
 
-    async def _served(self) -> Collection[Spot]:
+    async def _served(self) -> Collection[PhysicalQueue]:
         return self.served
 
     async def run(self) -> None:
         while True:
             copies = await self.stash.lend(self.served, 10, 40)
-            self.lent += [(self.clock.monotonic(), copy.spot) for copy in copies]
+            self.lent += [(self.clock.monotonic(), copy.physical) for copy in copies]
             if not copies:
                 await self.stash.wait_among(self._served, 5.0)
             else:

@@ -12,7 +12,7 @@ import msgspec
 import pytest
 from tests.adapters.aws.house import ProxiedHarness, asks
 
-from tenure.adapters.aws.link import Link
+from tenure.adapters.aws.session import Session
 from tenure.clock import SYSTEM_CLOCK
 from tenure.errors import BrokerUnavailable
 from tenure.message import MessageState
@@ -113,10 +113,10 @@ async def test_credentials_that_must_be_renewed_are_renewed_on_every_event_loop(
     monkeypatch.setenv("AWS_CONFIG_FILE", str(tmp_path / "config"))
     house = ProxiedHarness()
     options = msgspec.structs.replace(house._options, profile="soon")
-    link = Link(options, SYSTEM_CLOCK)
+    link = Session(options, SYSTEM_CLOCK)
     both_known = threading.Barrier(2)
 
-    async def ask(link: Link) -> list[object]:
+    async def ask(link: Session) -> list[object]:
         await link.open()
         try:
             await link.call("sqs", "list_queues", "there")

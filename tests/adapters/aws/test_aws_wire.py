@@ -7,8 +7,8 @@ import msgspec
 import pytest
 from tests.conformance.aws_harness import DynamoHarness, FauxqsHarness
 
-from tenure.adapters.aws import wire
-from tenure.adapters.aws.wire import Attribute
+from tenure.adapters.aws import attributes, wire
+from tenure.delivery_queue import Attribute
 from tenure.envelope import decode
 from tenure.foreign import Foreign
 from tenure.message import MessageState, Ticket
@@ -97,7 +97,7 @@ async def test_a_message_keeps_its_form_over_death_and_redrive(harness: PlainHar
     assert record.envelope is not None
     assert decode(record.envelope) == message
     # Who redrives it need not have been told of the form.
-    harness._store.options = msgspec.structs.replace(harness._store.options, wire="envelope")
+    harness._store.settings = msgspec.structs.replace(harness._store.settings, wire="envelope")
     assert await harness.broker.redrive([message.id]) == [message.id]
     one = Behind(harness).receive()
     assert json.loads(one["Body"]) == {"to": "ada"}
@@ -108,9 +108,9 @@ async def test_a_message_keeps_its_form_over_death_and_redrive(harness: PlainHar
 
 async def test_the_other_form_stays_as_it_is_under_the_option(harness: PlainHarness) -> None:
     """A sender is switched to wire=plain, and what it sent before is still there."""
-    harness._store.options = msgspec.structs.replace(harness._store.options, wire="envelope")
+    harness._store.settings = msgspec.structs.replace(harness._store.settings, wire="envelope")
     message = await harness.put()
-    harness._store.options = msgspec.structs.replace(harness._store.options, wire="plain")
+    harness._store.settings = msgspec.structs.replace(harness._store.settings, wire="plain")
     lease = await harness.lease_one(harness.stranger())
     await harness.broker.dead_letter([DeadLetter(lease, BROKEN)])
     await harness.broker.redrive([message.id])
@@ -202,7 +202,7 @@ async def test_what_sqs_refuses_to_take_back_stays_a_dead_letter(
         return ["TooManyAttributes: eleven"]
 
     with monkeypatch.context() as patch:
-        patch.setattr(usual._store.queues, "send", refuse)
+        patch.setattr(usual._store.queue, "send", refuse)
         assert await usual.broker.redrive([message.id]) == []
     assert await usual.broker.redrive([message.id]) == [message.id]
     assert decode((await usual.lease_one(usual.stranger())).envelope).body == message.body
@@ -216,7 +216,7 @@ async def test_a_foreign_fifo_message_goes_back_to_its_group(usual: FauxqsHarnes
     lease = await usual.lease_one(usual.stranger(), queues=(queue,))
     await usual.broker.dead_letter([DeadLetter(lease, BROKEN)])
     await usual.broker.redrive([lease.id])
-    (entry,) = await usual._store.queues.receive(usual._store.spots.of(queue)[0], 1, 30)
+    (entry,) = await usual._store.queue.receive(usual._store.queue.physical(queue)[0], 1, 30)
     assert (entry.group, entry.id) == ("north", lease.id)
 
 
@@ -263,7 +263,7 @@ async def test_a_route_gets_what_stands_beside_the_body(usual: FauxqsHarness) ->
 
 
 def test_attributes_are_kept_as_they_are() -> None:
-    read = wire.read(ATTRIBUTES)
+    read = attributes.read(ATTRIBUTES)
     assert read["hash"] == Attribute("Binary", "AP8=")
-    assert wire.written(wire.loaded(wire.dumped(read))) == ATTRIBUTES
+    assert attributes.written(wire.loaded(wire.dumped(read))) == ATTRIBUTES
     assert wire.loaded(wire.dumped({})) == {}

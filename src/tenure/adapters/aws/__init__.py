@@ -1,23 +1,32 @@
 """Tenure on Amazon's services: messages in SQS, everything that is known about them in a table of DynamoDB.
 
 SQS delivers, and forgets nothing; but it cannot say who holds a message, and a receipt is no proof of anything. So the
-truth about each message is a row in a table, changed by compare-and-set. Start reading at `entry.py`, then at
-`lending.py` and `meeting.py`.
+truth about each message is a row in a table, changed by compare-and-set. How that works is in `rowstore/`; here are the
+delivery queue (`sqs.py`), the table (`dynamo.py`) and what both stand on.
 
 `connect` makes broker and state over one shared store; nothing is opened before their `open`. Used by `assembly.py`.
 """
+
+from collections.abc import Callable
 
 import msgspec
 
 from tenure.adapters.aws.broker import SqsBroker
 from tenure.adapters.aws.dynamo import DynamoTable
-from tenure.adapters.aws.link import Link, Prepare
 from tenure.adapters.aws.options import Options, read_options
+from tenure.adapters.aws.session import Prepare, Session
+from tenure.adapters.aws.settings import Settings
+from tenure.adapters.aws.sqs import SqsQueue
 from tenure.adapters.aws.state import AwsState
-from tenure.adapters.aws.store import MakeTable, Store
+from tenure.adapters.aws.store import Store
 from tenure.clock import SYSTEM_CLOCK, Clock
+from tenure.delivery_queue import DeliveryQueue
+from tenure.table import Table
 
-__all__ = ["AwsState", "DynamoTable", "Options", "SqsBroker", "connect", "read_options"]
+__all__ = ["DynamoTable", "MakeTable", "Options", "SqsQueue", "connect", "read_options", "settings"]
+
+#: Makes the table of the state; it may stand on the session of the queues.
+MakeTable = Callable[[Session], Table]
 
 
 def connect(
@@ -35,5 +44,23 @@ def connect(
     """
     if must_exist:
         options = msgspec.structs.replace(options, create=False)
-    store = Store(Link(options, clock, prepare), make_table)
+    #: Never opened: what one loop hears of the services holds for all, and its twins share it.
+    shared = Session(options, clock, prepare)
+
+    def services() -> tuple[DeliveryQueue, Table]:
+        session = shared.twin()
+        return SqsQueue(session), make_table(session)
+
+    store = Store(services, clock, settings(options))
     return SqsBroker(store), AwsState(store)
+
+
+def settings(options: Options) -> Settings:
+    """What a row store is told of the options."""
+    return Settings(
+        wire=options.wire,
+        keep_seconds=options.keep_seconds,
+        hold_seconds=options.hold_seconds,
+        body_limit=options.body_limit,
+        state_place=options.state_place,
+    )

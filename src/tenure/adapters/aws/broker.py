@@ -26,7 +26,7 @@ from tenure.adapters.aws import (
     settling,
 )
 from tenure.adapters.aws.store import Store
-from tenure.adapters.aws.traits import traits
+from tenure.adapters.aws.traits import broker_traits
 from tenure.announcement import READ_LIMIT, Announcement
 from tenure.broker import (
     MOST_LEASES,
@@ -63,7 +63,7 @@ class SqsBroker:
         self._store = store
         self._share = share or LimitShare(store.clock)
         self._estimate = estimate or WaitingEstimate(store.clock)
-        self._traits = traits(store.options, can_scan=isinstance(store.table, ScanTable))
+        self._traits = broker_traits(store.settings, store.queue.traits, can_scan=isinstance(store.table, ScanTable))
 
     @property
     def traits(self) -> BrokerTraits:
@@ -80,10 +80,10 @@ class SqsBroker:
 
     async def check(self, queues: Sequence[str]) -> list[Finding]:
         names = await queue_list.resolve(self._store, queues)
-        spots = [spot for queue in names for spot in self._store.spots.of(queue)]
-        findings = [one for spot in spots for one in (await self._store.spots.known(spot)).findings]
-        options, own, store = self._store.options, self._store.clock.wall(), self._store.table.wall()
-        return [*findings, *find_skew(options.state_place, own=own, store=store)]
+        physicals = [physical for queue in names for physical in self._store.queue.physical(queue)]
+        findings = [one for physical in physicals for one in (await self._store.queue.facts(physical)).findings]
+        own, store = self._store.clock.wall(), self._store.table.wall()
+        return [*findings, *find_skew(self._store.settings.state_place, own=own, store=store)]
 
     async def examine(self, queues: Sequence[str]) -> list[Examination]:
         store = self._store
@@ -132,7 +132,7 @@ class SqsBroker:
             await store.stash.wait_among(lambda: receiving.served(store, queues, excluded), seconds)
             return
         names = [name for name in queues if name not in excluded]
-        await store.stash.wait([spot for name in names for spot in store.spots.of(name)], seconds)
+        await store.stash.wait([physical for name in names for physical in store.queue.physical(name)], seconds)
 
     async def touch(self, leases: Sequence[Lease]) -> list[Lease]:
         return self._share.touched(await self._store.act(holding.touch(self._store, leases))) if leases else []

@@ -3,11 +3,10 @@
 import asyncio
 from collections.abc import Sequence
 
-from tenure.adapters.aws import faults, lots, shelf
-from tenure.adapters.aws.copy import Spot
+from tenure.adapters.aws import lots, shelf
 from tenure.adapters.aws.store import Store
 from tenure.broker import Depth
-from tenure.errors import ConfigurationError, QueueGone
+from tenure.errors import ConfigurationError
 
 #: So many queues are asked about at once: each physical queue is a request of its own, which is paid for.
 _AT_ONCE = 20
@@ -32,7 +31,7 @@ async def depth(store: Store, queues: Sequence[str] | None) -> list[Depth]:
 async def _names(store: Store) -> list[str]:
     """The queues that SQS has, those that Tenure knows, and those that only have dead letters."""
     known = {row.place.sort for row, noted in await store.names.read() if not noted.is_off}
-    return sorted({*known, *await store.spots.names(), *await shelf.queues(store)})
+    return sorted({*known, *await store.queue.names(), *await shelf.queues(store)})
 
 
 async def _depth(store: Store, queue: str, lent: int) -> Depth:
@@ -59,18 +58,11 @@ async def waiting(store: Store, queue: str) -> int | None:
 async def counts(store: Store, queue: str) -> tuple[int, int, int] | None:
     """About how many are visible, hidden and delayed, over all priorities. None: that cannot be asked."""
     try:
-        found = [await _counts(store, spot) for spot in store.spots.of(queue)]
+        found = [await store.queue.count(physical) for physical in store.queue.physical(queue)]
     except ConfigurationError:  # not everybody may ask, and a name may be no queue's
         return None
     visible, hidden, delayed = (sum(numbers) for numbers in zip(*found, strict=True))
     return visible, hidden, delayed
-
-
-async def _counts(store: Store, spot: Spot) -> tuple[int, int, int]:
-    try:
-        return await store.queues.counts(spot)
-    except (faults.QueueMissing, QueueGone):
-        return 0, 0, 0
 
 
 async def leased(store: Store) -> dict[str, int]:

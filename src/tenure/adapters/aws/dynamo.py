@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any, TypeVar
 
 from tenure.adapters.aws import faults
-from tenure.adapters.aws.link import Link
+from tenure.adapters.aws.session import Session
 from tenure.errors import BrokerError, BrokerUnavailable, PermissionMissing, StoreMissing
 from tenure.retry import RetryPolicy
 from tenure.rules.cloud_errors import AnswerKind
@@ -36,10 +36,10 @@ class DynamoTable:
     #: Rows whose time is over are removed by the service, for nothing.
     forgets = True
 
-    def __init__(self, link: Link) -> None:
-        """Stand on `link`, which whoever made it opens and closes."""
-        self._link = link
-        self._name = link.options.table
+    def __init__(self, session: Session) -> None:
+        """Stand on `session`, which whoever made it opens and closes."""
+        self._session = session
+        self._name = session.options.table
         self._is_there = False
 
     async def open(self) -> None:
@@ -49,7 +49,7 @@ class DynamoTable:
         try:
             described = await self._call("describe_table", TableName=self._name)
         except StoreMissing:
-            if not self._link.options.create:
+            if not self._session.options.create:
                 raise
             await self._create()
         else:
@@ -58,21 +58,21 @@ class DynamoTable:
         self._is_there = True
 
     async def close(self) -> None:
-        """The link is closed by whoever made it."""
+        """The session is closed by whoever made it."""
 
     def now(self) -> float:
-        return self._link.timeline.now()
+        return self._session.timeline.now()
 
     def earliest(self) -> float:
         """The moment, if it is as early as the answers so far allow."""
-        return self._link.timeline.earliest()
+        return self._session.timeline.earliest()
 
     def latest(self) -> float:
         """The moment, if it is as late as the answers so far allow."""
-        return self._link.timeline.latest()
+        return self._session.timeline.latest()
 
     def wall(self) -> float:
-        return self._link.timeline.wall()
+        return self._session.timeline.wall()
 
     async def get(self, places: Sequence[RowKey]) -> list[Row | None]:
         found: dict[RowKey, Row] = {}
@@ -146,10 +146,10 @@ class DynamoTable:
 
     @property
     def _place(self) -> str:
-        return self._link.options.state_place
+        return self._session.options.state_place
 
     async def _call(self, operation: str, **words: Any) -> Any:
-        return await self._link.call("dynamodb", operation, self._place, **words)
+        return await self._session.call("dynamodb", operation, self._place, **words)
 
     async def _write(self, batch: Sequence[Write]) -> list[bool]:
         """One call; what the service leaves undone because it is busy is asked for again."""

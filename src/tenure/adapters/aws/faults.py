@@ -2,7 +2,7 @@
 
 What can pass and what cannot is decided in `rules/cloud_errors.py`, for all who speak to such services; here are the
 codes that people must do something about. Each sentence says what happened to the messages and what to do. Used by
-`link.py`, `queues.py` and `dynamo.py`.
+`session.py`, `sqs.py` and `dynamo.py`.
 """
 
 import asyncio

@@ -16,7 +16,7 @@ from tenure.adapters.aws.lent import Held
 from tenure.adapters.aws.receipt import receipt_from, receipt_of
 from tenure.adapters.aws.seen import Seen, lease_of
 from tenure.adapters.aws.store import Store
-from tenure.adapters.aws.traits import SLACK, clamped
+from tenure.adapters.aws.traits import SLACK
 from tenure.errors import BrokerUnavailable
 from tenure.lease import Lease, LeaseState
 from tenure.message import MessageState
@@ -43,7 +43,7 @@ async def touch(store: Store, leases: Sequence[Lease]) -> list[Lease]:
         if entry is None or not entry.is_held_under(lease):
             return Change(LeaseState.LOST)
         now = store.desk.latest()
-        until = min(now + clamped(store.options, lease.seconds), entry.hold_until or math.inf)
+        until = min(now + store.clamped(lease.seconds), entry.hold_until or math.inf)
         told = (lease.size, lease.predicted_seconds)
         store.lent.tell(lease.id, lease.owner, told)
         if entry.is_renewed and entry.deadline > until - _SAME * lease.seconds and not entry.graced:
@@ -69,7 +69,7 @@ async def touch(store: Store, leases: Sequence[Lease]) -> list[Lease]:
     over = store.lent.lose([lease for lease in touched if lease.state is LeaseState.LOST])
     with contextlib.suppress(BrokerUnavailable):  # what stays is found empty by a sweep
         await lots.drop(store, over)
-    await store.queues.hide(hides)
+    await store.queue.hide(hides)
     return touched
 
 

@@ -13,15 +13,14 @@ from collections.abc import Coroutine
 from typing import Any, TypeVar, cast
 
 from tenure.adapters.aws import lots, queue_list, returning, wire
-from tenure.adapters.aws.copy import Copy, Receipt
 from tenure.adapters.aws.desk import ENTRY, Change, attribute_rows, body_rows, entry_place
 from tenure.adapters.aws.entry import Entry
 from tenure.adapters.aws.meeting import Met, meet
-from tenure.adapters.aws.queues import BATCH
 from tenure.adapters.aws.receiving import heads_of_groups, receive
 from tenure.adapters.aws.seen import Seen
 from tenure.adapters.aws.store import Store
-from tenure.adapters.aws.traits import SLACK, clamped
+from tenure.adapters.aws.traits import SLACK
+from tenure.delivery_queue import CopyReceipt, ReceivedCopy
 from tenure.errors import BrokerUnavailable
 from tenure.lease import Lease, LeaseRequest
 from tenure.message import MessageState
@@ -35,10 +34,10 @@ _ROUNDS = 5
 
 async def lease(store: Store, request: LeaseRequest) -> list[Lease]:
     """Lend up to `want`."""
-    want = min(request.want, BATCH)
-    visibility = math.ceil(clamped(store.options, request.seconds) + SLACK)
+    want = min(request.want, store.queue.traits.batch)
+    visibility = math.ceil(store.clamped(request.seconds) + SLACK)
     store.stash.want, store.stash.visibility = want, visibility
-    copies: list[Copy] = []
+    copies: list[ReceivedCopy] = []
     leases: list[Lease] = []
     try:
         for _ in range(_ROUNDS):
@@ -58,10 +57,10 @@ async def lease(store: Store, request: LeaseRequest) -> list[Lease]:
     return leases
 
 
-async def _lend_all(store: Store, request: LeaseRequest, copies: list[Copy]) -> list[Lease]:
+async def _lend_all(store: Store, request: LeaseRequest, copies: list[ReceivedCopy]) -> list[Lease]:
     """Meet copies with the state; what is lent of them."""
     copies, behind = heads_of_groups(copies)
-    seen = [Seen.of(copy) for copy in copies]
+    seen = [Seen.of(copy, store.queue.traits.id_prefix) for copy in copies]
     noted = lots.note(store, request, [one.id for one in seen], _shortest(store, request, seen))
     store.lent.offer(request.request_id, {one.id: one for one in seen})
     met = await _both(meet(store, request, seen), noted)
@@ -89,24 +88,24 @@ def _shortest(store: Store, request: LeaseRequest, seen: list[Seen]) -> float:
     """No lease that may come of these is shorter."""
     own = [one.message.overrides.lease_seconds for one in seen if one.message is not None]
     asked = [request.seconds, *request.seconds_by_task.values(), *(seconds for seconds in own if seconds is not None)]
-    return clamped(store.options, min(asked))
+    return store.clamped(min(asked))
 
 
-async def _finish(store: Store, seen: list[Seen], met: list[Met], behind: list[Copy]) -> None:
+async def _finish(store: Store, seen: list[Seen], met: list[Met], behind: list[ReceivedCopy]) -> None:
     """Tell the queue what was decided."""
-    drops, hides = [], [Receipt(copy.spot, copy.receipt) for copy in behind]
+    drops, hides = [], [CopyReceipt(copy.physical, copy.receipt) for copy in behind]
     for one_seen, one in zip(seen, met, strict=True):
         copy = one_seen.copy
         is_over = await _bury(store, one_seen, one.bury) if one.bury else one.drop
         if is_over:
-            drops.append(Receipt(copy.spot, copy.receipt))
+            drops.append(CopyReceipt(copy.physical, copy.receipt))
         elif one.bury:
-            hides.append(Receipt(copy.spot, copy.receipt))
+            hides.append(CopyReceipt(copy.physical, copy.receipt))
         elif one.hide is not None:
-            hides.append(Receipt(copy.spot, copy.receipt, one.hide))
+            hides.append(CopyReceipt(copy.physical, copy.receipt, one.hide))
         elif one.lease is not None and one.lease.deadline + SLACK / 2 > copy.hidden_until:
-            hides.append(Receipt(copy.spot, copy.receipt, one.lease.seconds + SLACK))
-    await asyncio.gather(store.queues.delete(drops), store.queues.hide(hides))
+            hides.append(CopyReceipt(copy.physical, copy.receipt, one.lease.seconds + SLACK))
+    await asyncio.gather(store.queue.delete(drops), store.queue.hide(hides))
 
 
 async def _bury(store: Store, seen: Seen, place: int) -> bool:

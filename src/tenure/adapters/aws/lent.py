@@ -8,9 +8,9 @@ from collections import OrderedDict
 from collections.abc import Callable, Collection
 from typing import Any
 
-from tenure.adapters.aws.copy import Spot
 from tenure.adapters.aws.wire import Attributes
 from tenure.claim import ClaimRequest
+from tenure.delivery_queue import PhysicalQueue
 from tenure.lease import Lease
 from tenure.settlement import Outcome
 from tenure.table import Row, RowKey
@@ -66,7 +66,7 @@ class Lent:
         #: What lease calls that got no answer were about to lend, by request: nobody else has the bodies.
         self._offered: dict[str, dict[str, Any]] = {}
         #: Stores of this process that wait for many queues, by number: called when a copy was put into one.
-        self.hearers: dict[int, Callable[[Collection[Spot], float], None]] = {}
+        self.hearers: dict[int, Callable[[Collection[PhysicalQueue], float], None]] = {}
         #: When names were last noted here, by list (`listing.py`).
         self.noted: dict[str, dict[str, float]] = {"queues": {}, "shelves": {}}
         #: What was written last about them, for the desks (`desk.py`).

@@ -40,7 +40,7 @@ _COMPLETED = (GONE, MessageState.LEASED, MessageState.READY, MessageState.DELAYE
 async def browse(store: Store, query: Query, traits: BrokerTraits) -> Page:
     """One page."""
     visible = traits.browsable | (traits.scannable if query.scan else frozenset())
-    _refuse_bodies(query, traits.opaque_states)
+    _refuse_bodies(store, query, traits.opaque_states)
     shelves = await _shelves(store, query) if MessageState.DEAD in query.states else []
     pager = Pager(
         query,
@@ -59,12 +59,12 @@ async def browse(store: Store, query: Query, traits: BrokerTraits) -> Page:
     return pager.page()
 
 
-def _refuse_bodies(query: Query, opaque: frozenset[MessageState]) -> None:
+def _refuse_bodies(store: Store, query: Query, opaque: frozenset[MessageState]) -> None:
     hidden = [state.value for state in query.states if state in opaque]
     if hidden and needs_envelope(query):
         msg = (
-            f"SQS does not show what {' and '.join(hidden)} messages carry, so they cannot be filtered by client, key "
-            "or text; nothing was read. Leave the filter or the state out"
+            f"{store.queue.traits.service} does not show what {' and '.join(hidden)} messages carry, so they cannot be "
+            "filtered by client, key or text; nothing was read. Leave the filter or the state out"
         )
         raise BadArgument(msg)
 

@@ -13,13 +13,12 @@ Decided here and written to the entry; what the queue is told comes after. Befor
 import msgspec
 
 from tenure.adapters.aws import returning, wire
-from tenure.adapters.aws.copy import Copy
 from tenure.adapters.aws.desk import ENTRY, Change, entry_place
 from tenure.adapters.aws.entry import RUNNING, UNSENT, Claim, Entry
-from tenure.adapters.aws.queues import MAX_HIDE
 from tenure.adapters.aws.seen import Seen, lease_of
 from tenure.adapters.aws.store import Store
-from tenure.adapters.aws.traits import SLACK, clamped
+from tenure.adapters.aws.traits import SLACK
+from tenure.delivery_queue import ReceivedCopy
 from tenure.lease import Lease, LeaseRequest
 from tenure.message import Message, MessageState
 
@@ -90,18 +89,18 @@ def _decide(  # noqa: C901, PLR0911 - a table of them
             return Change(Met(lease_of(seen, entry, request.owner, before)))
         if entry.deadline < store.desk.earliest():
             return Change(Met(lapsed=True))
-        if entry.copy not in ("", copy.sqs_id):
+        if entry.copy not in ("", copy.copy_id):
             return Change(Met(drop=True))
         return Change(Met(hide=entry.deadline - now + SLACK))
     if entry.state == MessageState.DELAYED and entry.due > now + _EARLY:
-        return _hop(seen, entry, entry.due - now)
+        return _hop(store, seen, entry, entry.due - now)
     _lend(store, request, seen, entry, now)
     return Change(Met(lease_of(seen, entry, request.owner, before)), entry)
 
 
-def _hop(seen: Seen, entry: Entry, left: float) -> Change[Met]:
+def _hop(store: Store, seen: Seen, entry: Entry, left: float) -> Change[Met]:
     """Hide the copy until its message is due. A receipt that will be good for long is kept for a promotion."""
-    met = Met(hide=min(left, MAX_HIDE - SLACK))
+    met = Met(hide=min(left, store.queue.traits.max_hidden_seconds - SLACK))
     if left < _LONG_SECONDS:
         return Change(met)
     entry.receipt, entry.body, entry.head = seen.copy.receipt, "", ""
@@ -115,12 +114,12 @@ def _lend(store: Store, request: LeaseRequest, seen: Seen, entry: Entry, now: fl
         seconds = request.seconds_by_task.get(entry.task, request.seconds)
     entry.state, entry.owner, entry.request = MessageState.LEASED, request.owner, request.request_id
     entry.lacks_presence = not request.has_presence
-    entry.seconds = clamped(store.options, seconds)
-    entry.deadline, entry.hold_until = store.desk.latest() + entry.seconds, now + store.options.hold_seconds
-    entry.receipt, entry.copy, entry.due = copy.receipt, copy.sqs_id, 0.0
+    entry.seconds = store.clamped(seconds)
+    entry.deadline, entry.hold_until = store.desk.latest() + entry.seconds, now + store.settings.hold_seconds
+    entry.receipt, entry.copy, entry.due = copy.receipt, copy.copy_id, 0.0
     entry.body = entry.head = ""
     entry.forget_beats()
-    entry.level, entry.wire = copy.spot.level, wire.PLAIN if copy.head else ""
+    entry.level, entry.wire = copy.physical.level, wire.PLAIN if copy.head else ""
     entry.group = (copy.group or "") if seen.message is None else ""
     entry.fence = store.desk.next_fence(entry.highest)
     entry.deliveries += 1
@@ -130,10 +129,10 @@ def _lend(store: Store, request: LeaseRequest, seen: Seen, entry: Entry, now: fl
         entry.claim = Claim("", state=RUNNING, owner=request.owner, until=entry.deadline, fence=entry.fence)
 
 
-def _unknown(store: Store, copy: Copy, message: Message | None, known: Entry | None) -> Entry:
+def _unknown(store: Store, copy: ReceivedCopy, message: Message | None, known: Entry | None) -> Entry:
     """An entry for a message of which the state knows nothing: a stranger's, or one that was forgotten."""
     entry = (
-        Entry(queue=copy.spot.queue, state=MessageState.READY, sent_at=copy.sent_at or store.clock.wall())
+        Entry(queue=copy.physical.queue, state=MessageState.READY, sent_at=copy.sent_at or store.clock.wall())
         if known is None
         else known
     )

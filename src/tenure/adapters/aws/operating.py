@@ -10,8 +10,7 @@ from collections.abc import Sequence
 import msgspec
 
 from tenure import envelope
-from tenure.adapters.aws import announcing, naming, shelf, wire
-from tenure.adapters.aws.copy import Parcel, Receipt, Spot
+from tenure.adapters.aws import announcing, shelf, wire
 from tenure.adapters.aws.desk import (
     CLAIM,
     ENTRY,
@@ -25,14 +24,12 @@ from tenure.adapters.aws.entry import DONE, RUNNING, Claim, Entry
 from tenure.adapters.aws.receipt import receipt_in
 from tenure.adapters.aws.sending import group_of
 from tenure.adapters.aws.store import Store
-from tenure.adapters.aws.wire import Attribute
 from tenure.claim import Scope
+from tenure.delivery_queue import Attribute, CopyReceipt, OutgoingCopy, PhysicalQueue
 from tenure.envelope import log_fields
 from tenure.errors import BodyUndecodable
 from tenure.message import Message, MessageState
 from tenure.record import Ending
-
-logger = logging.getLogger("tenure.aws")
 
 _WAITING = (MessageState.READY, MessageState.DELAYED)
 
@@ -71,14 +68,18 @@ async def _redrive(store: Store, id: str) -> bool:
         # Its body was kept since we looked (`lending.py`), or it has died anew: that one was not asked for.
         return entry.shelf == known.shelf and await _redrive(store, id)
     if entry.is_redriving:
-        (refusal,) = await store.queues.send([_parcel(id, entry, message, text, attributes)])
+        (refusal,) = await store.queue.send([_copy(store, id, entry, message, text, attributes)])
         if refusal:
             about = log_fields(id, text.encode())
-            logger.warning(
-                "%s was not redriven, and stays a dead letter: SQS refused it (%s)", id, refusal, extra=about
+            logging.getLogger(store.queue.traits.logger).warning(
+                "%s was not redriven, and stays a dead letter: %s refused it (%s)",
+                id,
+                store.queue.traits.service,
+                refusal,
+                extra=about,
             )
             return False
-        store.heard([Spot(entry.queue, entry.level)])
+        store.heard([PhysicalQueue(entry.queue, entry.level)])
         await store.desk.change_one(ENTRY, entry_place(id), _arrived)
         await _drop_body(store, id, entry)
     await shelf.take_off(store, id, entry)
@@ -115,17 +116,19 @@ def _arrived(entry: Entry | None) -> Change[None]:
     return Change(None, entry)
 
 
-def _parcel(id: str, entry: Entry, message: Message | None, text: str, attributes: dict[str, Attribute]) -> Parcel:
+def _copy(
+    store: Store, id: str, entry: Entry, message: Message | None, text: str, attributes: dict[str, Attribute]
+) -> OutgoingCopy:
     """The copy, in the form in which it lay there."""
     head = ""
     if message is not None:
         text, head = wire.pack(msgspec.structs.replace(message, generation=entry.generation), entry.wire)
     group = ""
-    if naming.is_fifo(entry.queue):
+    if store.queue.keeps_order(entry.queue):
         group = (entry.group or "tenure") if message is None else group_of(message)
-    dedup = naming.word(f"{id}-{entry.generation}-{len(entry.history)}") if group else ""
-    spot = Spot(entry.queue, entry.level)
-    return Parcel(spot, id, text, group=group, dedup=dedup, head=head, attributes=attributes)
+    dedup = f"{id}-{entry.generation}-{len(entry.history)}" if group else ""
+    physical = PhysicalQueue(entry.queue, entry.level)
+    return OutgoingCopy(physical, id, text, group=group, dedup=dedup, head=head, attributes=attributes)
 
 
 def _read(text: str) -> Message | None:
@@ -178,8 +181,8 @@ async def cancel(store: Store, ids: Sequence[str]) -> list[MessageState | None]:
     for id, entry in zip(ids, before, strict=True):
         if entry is not None:
             await _free_key(store, id, entry)
-    receipts: list[Receipt] = [receipt_in(entry) for entry in leased.values() if entry.receipt]
-    await store.queues.delete(receipts)
+    receipts: list[CopyReceipt] = [receipt_in(entry) for entry in leased.values() if entry.receipt]
+    await store.queue.delete(receipts)
     return [None if entry is None else MessageState(entry.state) for entry in before]
 
 

@@ -10,7 +10,7 @@
 
 Without `profile` the usual chain of credentials is asked: environment, shared files, container, instance.
 
-Read here, used by `link.py`, `queues.py` and `dynamo.py`.
+Read here, used by `session.py`, `sqs.py` and `dynamo.py`.
 """
 
 import re
@@ -68,7 +68,7 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
     priorities: int = 1
     #: How messages are written (`wire.py`). Both are read.
     wire: str = ENVELOPE
-    #: Whether a queue may be used whose own policy moves messages away after few receives (`policy.py`).
+    #: Whether a queue may be used whose own policy moves messages away after few receives (`redrive_policy.py`).
     accepts_redrive_policy: bool = False
     #: How long finished messages and done keys are remembered.
     keep_seconds: float = 7 * 86_400.0

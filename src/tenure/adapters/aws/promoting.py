@@ -15,13 +15,12 @@ from functools import partial
 
 import msgspec
 
-from tenure.adapters.aws.copy import Parcel, Spot
 from tenure.adapters.aws.desk import ENTRY, Change, entry_place
 from tenure.adapters.aws.entry import UNSENT, Entry
-from tenure.adapters.aws.queues import MAX_DELAY
 from tenure.adapters.aws.receipt import receipt_in
 from tenure.adapters.aws.store import Store
 from tenure.broker import Promoted
+from tenure.delivery_queue import OutgoingCopy, PhysicalQueue
 from tenure.message import MessageState
 
 #: An entry with a body is no larger than this, so that it costs what it costs without: DynamoDB counts kilobytes.
@@ -68,25 +67,25 @@ def _decide(
 
 
 def _refusal(store: Store, id: str, entry: Entry) -> str:
-    left = entry.due - store.desk.now()
+    left, traits = entry.due - store.desk.now(), store.queue.traits
     return (
-        f"message {id} stays delayed ({max(0.0, left):.0f} s are left): SQS shows no message early that nobody has "
-        f"received yet, which takes at most {MAX_DELAY // 60} minutes from its send, and its body is too large to be "
-        "kept elsewhere; try again then, or cancel it and send it anew"
+        f"message {id} stays delayed ({max(0.0, left):.0f} s are left): {traits.service} shows no message early "
+        f"that nobody has received yet, which takes at most {traits.max_delay_seconds // 60} minutes from its send, "
+        "and its body is too large to be kept elsewhere; try again then, or cancel it and send it anew"
     )
 
 
 async def _show(store: Store, half: dict[str, Entry]) -> None:
     """Let the copies be received now."""
-    await store.queues.hide([receipt_in(entry) for entry in half.values() if entry.receipt])
+    await store.queue.hide([receipt_in(entry) for entry in half.values() if entry.receipt])
     parcels = [
-        Parcel(Spot(entry.queue, entry.level), id, entry.body, head=entry.head)
+        OutgoingCopy(PhysicalQueue(entry.queue, entry.level), id, entry.body, head=entry.head)
         for id, entry in half.items()
         if not entry.receipt
     ]
     # One that the queue refuses comes with its first copy.
-    await store.queues.send(parcels)
-    store.heard({Spot(entry.queue, entry.level) for entry in half.values()})
+    await store.queue.send(parcels)
+    store.heard({PhysicalQueue(entry.queue, entry.level) for entry in half.values()})
 
 
 def _sent(entry: Entry | None) -> Change[None]:

@@ -8,7 +8,7 @@ redrives it.
 
 from collections.abc import Sequence
 
-from tenure.adapters.aws import announcing, naming, shelf, wire
+from tenure.adapters.aws import announcing, shelf, wire
 from tenure.adapters.aws.desk import ENTRY, Change, body_rows, entry_place
 from tenure.adapters.aws.entry import UNSENT, Entry
 from tenure.adapters.aws.store import Store
@@ -26,8 +26,8 @@ async def put_aside(store: Store, batch: Sequence[Refused]) -> None:
 
 
 async def _put_aside(store: Store, message: Message, reason: Reason) -> None:
-    id, spot = message.id, entry_place(message.id)
-    (known,) = await store.desk.get(ENTRY, [spot])
+    id = message.id
+    (known,) = await store.desk.get(ENTRY, [entry_place(id)])
     if not _was_never_queued(store, id, known):
         return
     await store.names.note([message.queue])
@@ -51,8 +51,8 @@ def _bury(store: Store, entry: Entry, message: Message, reason: Reason) -> None:
     wall = store.clock.wall()
     entry.describe(message)
     entry.sent_at = message.sent_at or wall
-    entry.level = naming.level_of(message, store.options.priorities)
-    entry.wire = wire.PLAIN if store.options.wire == wire.PLAIN else ""
+    entry.level = store.queue.level_of(message)
+    entry.wire = wire.PLAIN if store.settings.wire == wire.PLAIN else ""
     entry.state, entry.due = MessageState.DEAD, 0.0
     entry.reason, entry.finished_at = reason, wall
     entry.tell(Ending(wall, "dead", None, reason))

@@ -11,12 +11,12 @@ from collections.abc import Sequence
 import msgspec
 
 from tenure.adapters.aws import announcing, lots, queue_list, shelf
-from tenure.adapters.aws.copy import Receipt
 from tenure.adapters.aws.desk import ENTRY, Change, Kind, entry_place
 from tenure.adapters.aws.entry import GONE, Entry
 from tenure.adapters.aws.receipt import receipt_from, receipt_in
 from tenure.adapters.aws.store import Store
 from tenure.broker import SweepRequest, Swept
+from tenure.delivery_queue import CopyReceipt
 from tenure.lease import Lease
 from tenure.message import MessageState
 from tenure.record import Ending
@@ -127,7 +127,7 @@ async def _return(
         if entry is not None and not entry.is_sealed and _judge(store, entry, max_attempts).is_dead:
             places[id] = await shelf.add(store, entry.queue, id)
 
-    def decide(number: int, entry: Entry | None) -> Change[tuple[str, Receipt | None]]:
+    def decide(number: int, entry: Entry | None) -> Change[tuple[str, CopyReceipt | None]]:
         if entry is None or entry.state != MessageState.LEASED or entry.deadline >= store.desk.earliest():
             return Change(("", None))
         if patient and _give_window(entry, store.desk.latest()):
@@ -160,12 +160,12 @@ def _leave(entry: Entry) -> None:
     entry.state, entry.owner, entry.request, entry.receipt = GONE, None, "", ""
 
 
-async def _show(store: Store, receipts: Sequence[Receipt | None]) -> list[bool]:
+async def _show(store: Store, receipts: Sequence[CopyReceipt | None]) -> list[bool]:
     """Make copies visible now; whether each was still there."""
     some = [receipt for receipt in receipts if receipt is not None and receipt.receipt]
-    said = iter(await store.queues.hide(some))
-    store.heard({receipt.spot for receipt in some})
-    return [next(said) if receipt is not None and receipt.receipt else False for receipt in receipts]
+    said = iter(await store.queue.hide(some))
+    store.heard({receipt.physical for receipt in some})
+    return [receipt is not None and bool(receipt.receipt) and next(said) is not None for receipt in receipts]
 
 
 def _judge(store: Store, entry: Entry, max_attempts: int) -> Lapse:
@@ -221,13 +221,13 @@ async def return_all(store: Store, owner: str, leases: Sequence[Lease]) -> None:
     await _give_up(store, owner, [lease.id for lease in leases], "")
     over = store.lent.drop(list(leases))
     await lots.drop(store, over)
-    await store.queues.hide([receipt_from(lease) for lease in leases])
+    await store.queue.hide([receipt_from(lease) for lease in leases])
 
 
 async def _give_up(store: Store, owner: str, ids: Sequence[str], how: str) -> dict[str, str]:
     """Take messages from `owner`, and say how it ended; the ids that were its, with their queues."""
 
-    def decide(_number: int, entry: Entry | None) -> Change[tuple[bool, Receipt | None]]:
+    def decide(_number: int, entry: Entry | None) -> Change[tuple[bool, CopyReceipt | None]]:
         if entry is None or entry.state != MessageState.LEASED or entry.owner != owner:
             return Change((False, None))
         receipt = receipt_in(entry)
@@ -243,7 +243,7 @@ async def _give_up(store: Store, owner: str, ids: Sequence[str], how: str) -> di
     said = await store.desk.change(ENTRY, [entry_place(id) for id in ids], decide)
     seen = await _show(store, [receipt for _, receipt in said])
     return {
-        id: receipt.spot.queue
+        id: receipt.physical.queue
         for id, (is_sealed, receipt), is_there in zip(ids, said, seen, strict=True)
         if receipt is not None and (is_there or not is_sealed)
     }

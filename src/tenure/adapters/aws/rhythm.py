@@ -9,7 +9,7 @@ calls. Used by `stash.py` and `receiving.py`.
 import math
 from collections.abc import Collection, Iterator
 
-from tenure.adapters.aws.copy import Spot
+from tenure.delivery_queue import PhysicalQueue
 
 #: Seconds from the begin of one poll to that of the next, after the first one that brought nothing, and at most.
 FIRST_SECONDS, BOUND_SECONDS = 5.0, 30.0
@@ -22,78 +22,80 @@ class Rhythm:
 
     def __init__(self) -> None:
         """Every queue is due."""
-        self._due: dict[Spot, float] = {}
-        self._pause: dict[Spot, float] = {}
+        self._due: dict[PhysicalQueue, float] = {}
+        self._pause: dict[PhysicalQueue, float] = {}
         #: Those that probably have something, in the order in which they are asked, and about how much.
-        self._hot: dict[Spot, int] = {}
+        self._hot: dict[PhysicalQueue, int] = {}
         #: When something will be there, by our own account.
-        self._later: dict[Spot, float] = {}
+        self._later: dict[PhysicalQueue, float] = {}
 
-    def ended(self, spot: Spot, began: float, now: float, count: int, wanted: int) -> None:
+    def ended(self, physical: PhysicalQueue, began: float, now: float, count: int, wanted: int) -> None:
         """It was asked at `began` for `wanted`, and brought `count`."""
-        self._hot.pop(spot, None)
+        self._hot.pop(physical, None)
         if count:
-            self._pause.pop(spot, None)
-            self._due[spot] = now
+            self._pause.pop(physical, None)
+            self._due[physical] = now
             if count >= wanted:
-                self._hot[spot] = count
+                self._hot[physical] = count
             return
-        pause = self._pause.get(spot, FIRST_SECONDS)
-        self._due[spot] = min(began + pause, self._later.get(spot, math.inf))
-        self._pause[spot] = min(BOUND_SECONDS, 2 * pause)
+        pause = self._pause.get(physical, FIRST_SECONDS)
+        self._due[physical] = min(began + pause, self._later.get(physical, math.inf))
+        self._pause[physical] = min(BOUND_SECONDS, 2 * pause)
 
-    def failed(self, spot: Spot, now: float) -> None:
+    def failed(self, physical: PhysicalQueue, now: float) -> None:
         """It could not be asked: the others come first for a while."""
-        self._hot.pop(spot, None)
-        self._due[spot], self._pause[spot] = now + FIRST_SECONDS, BOUND_SECONDS
+        self._hot.pop(physical, None)
+        self._due[physical], self._pause[physical] = now + FIRST_SECONDS, BOUND_SECONDS
 
-    def heard(self, spot: Spot, at: float, now: float) -> None:
+    def heard(self, physical: PhysicalQueue, at: float, now: float) -> None:
         """From `at` on something may be there."""
         if at <= now:
-            self._hot.setdefault(spot, _HEARD)
-            self._due[spot] = min(now, self._due.get(spot, now))
+            self._hot.setdefault(physical, _HEARD)
+            self._due[physical] = min(now, self._due.get(physical, now))
         else:
-            self._later[spot] = min(at, self._later.get(spot, at))
-            self._due[spot] = min(at, self._due.get(spot, at))
-        self._pause.pop(spot, None)
+            self._later[physical] = min(at, self._later.get(physical, at))
+            self._due[physical] = min(at, self._due.get(physical, at))
+        self._pause.pop(physical, None)
 
-    def hot(self, served: Collection[Spot], polled: Collection[Spot], room: int, now: float) -> list[Spot]:
+    def hot(
+        self, served: Collection[PhysicalQueue], polled: Collection[PhysicalQueue], room: int, now: float
+    ) -> list[PhysicalQueue]:
         """Which to ask at once to fill `room`, as far as one can tell; those that waited longest first.
 
         Not those of `polled`: what is there is on its way.
         """
         self._promote(now)
-        chosen: list[Spot] = []
-        for spot, expected in self._hot.items():
+        chosen: list[PhysicalQueue] = []
+        for physical, expected in self._hot.items():
             if room <= 0:
                 break
-            if spot in served and spot not in polled:
-                chosen.append(spot)
+            if physical in served and physical not in polled:
+                chosen.append(physical)
                 room -= expected
         return chosen
 
-    def has_hot(self, served: Collection[Spot], polled: Collection[Spot], now: float) -> bool:
+    def has_hot(self, served: Collection[PhysicalQueue], polled: Collection[PhysicalQueue], now: float) -> bool:
         """Whether `hot` would name one."""
         self._promote(now)
-        return any(spot in served and spot not in polled for spot in self._hot)
+        return any(physical in served and physical not in polled for physical in self._hot)
 
     def _promote(self, now: float) -> None:
         """What was to be there later, and is by now."""
-        for spot in [spot for spot, at in self._later.items() if at <= now]:
-            del self._later[spot]
-            self._hot.setdefault(spot, _HEARD)
+        for physical in [physical for physical, at in self._later.items() if at <= now]:
+            del self._later[physical]
+            self._hot.setdefault(physical, _HEARD)
 
-    def due(self, spots: Collection[Spot], now: float) -> Iterator[Spot]:
+    def due(self, physicals: Collection[PhysicalQueue], now: float) -> Iterator[PhysicalQueue]:
         """Those that are to be polled now, due for longest first. Those that have something need no poll."""
         hot = self._hot
         ready = [
-            (at, number, spot)
-            for number, spot in enumerate(spots)
-            if (at := self._due.get(spot, 0.0)) <= now and spot not in hot
+            (at, number, physical)
+            for number, physical in enumerate(physicals)
+            if (at := self._due.get(physical, 0.0)) <= now and physical not in hot
         ]
         ready.sort(key=lambda one: one[:2])
-        return (spot for _, _, spot in ready)
+        return (physical for _, _, physical in ready)
 
-    def next_due(self, spots: Collection[Spot], now: float) -> float:
+    def next_due(self, physicals: Collection[PhysicalQueue], now: float) -> float:
         """When the next of those is due that are not yet."""
-        return min((at for spot in spots if (at := self._due.get(spot, 0.0)) > now), default=float("inf"))
+        return min((at for physical in physicals if (at := self._due.get(physical, 0.0)) > now), default=float("inf"))

@@ -10,10 +10,10 @@ import msgspec
 
 from tenure import envelope
 from tenure.adapters.aws import wire
-from tenure.adapters.aws.copy import Copy
 from tenure.adapters.aws.entry import Entry
 from tenure.adapters.aws.receipt import receipt_of
 from tenure.adapters.aws.traits import MIN_LEASE
+from tenure.delivery_queue import ReceivedCopy
 from tenure.errors import BodyUndecodable
 from tenure.lease import Lease
 from tenure.message import Message
@@ -22,7 +22,7 @@ from tenure.message import Message
 class Seen(msgspec.Struct, frozen=True):
     """A copy, and what it says."""
 
-    copy: Copy
+    copy: ReceivedCopy
     id: str
     #: Its envelope, whatever form it lies there in.
     raw: bytes
@@ -30,13 +30,13 @@ class Seen(msgspec.Struct, frozen=True):
     message: Message | None
 
     @classmethod
-    def of(cls, copy: Copy) -> "Seen":
-        """Read a copy. The id of a stranger's is made of SQS's own."""
+    def of(cls, copy: ReceivedCopy, prefix: str) -> "Seen":
+        """Read a copy. One that carries no id gets one of `prefix` and the service's own id."""
         raw = wire.unpack(copy.body, copy.head)
         try:
             message = envelope.decode(raw)
         except BodyUndecodable:
-            return cls(copy, copy.id or f"sqs-{copy.sqs_id}", raw, None)
+            return cls(copy, copy.id or f"{prefix}{copy.copy_id}", raw, None)
         return cls(copy, copy.id or message.id, raw, message)
 
 
@@ -52,7 +52,7 @@ def lease_of(seen: Seen, entry: Entry, owner: str, before: float) -> Lease:
         told = _as_stored(message, entry)
         raw = raw if told is message else envelope.encode(told)
     return Lease(
-        id=seen.id, queue=copy.spot.queue, envelope=raw, owner=owner, fence=entry.fence,
+        id=seen.id, queue=copy.physical.queue, envelope=raw, owner=owner, fence=entry.fence,
         receipt=receipt_of(entry.level, copy.receipt), seconds=seconds, deadline=before + seconds,
         counters=entry.counters, **beside,
     )  # fmt: skip

@@ -9,16 +9,13 @@ import math
 from collections.abc import Sequence
 from itertools import groupby
 
-from tenure.adapters.aws import naming, queue_list, uniqueness, wire
-from tenure.adapters.aws.copy import Parcel, Spot
+from tenure.adapters.aws import queue_list, uniqueness, wire
 from tenure.adapters.aws.desk import ENTRY, Change, entry_place
 from tenure.adapters.aws.entry import UNSENT, Entry
-from tenure.adapters.aws.options import ATTRIBUTES, Options
 from tenure.adapters.aws.promoting import keep_copy
-from tenure.adapters.aws.queues import MAX_DELAY
-from tenure.adapters.aws.spots import Known
 from tenure.adapters.aws.store import Store
 from tenure.broker import Sent
+from tenure.delivery_queue import OutgoingCopy, PhysicalQueue, QueueFacts
 from tenure.message import DEFAULT_PRIORITY, Message, MessageState, Outgoing
 from tenure.rules.rejections import too_large, unique_not_plain
 from tenure.rules.sendable import unsendable
@@ -59,7 +56,7 @@ async def _send_all(store: Store, batch: Sequence[Outgoing]) -> list[Sent]:
 
 
 async def _send_unique(store: Store, outgoing: Outgoing) -> Sent:
-    packed = wire.pack(outgoing.message, store.options.wire)
+    packed = wire.pack(outgoing.message, store.settings.wire)
     refused = await _refusal(store, outgoing, *packed)
     if refused is not None:
         return Sent(outgoing.message.id, refusal=refused)
@@ -75,7 +72,7 @@ async def _send(store: Store, batch: Sequence[Outgoing]) -> list[Sent]:
     answers: dict[int, Sent] = {}
     texts: dict[int, tuple[str, str]] = {}
     for number, outgoing in enumerate(batch):
-        packed = wire.pack(outgoing.message, store.options.wire)
+        packed = wire.pack(outgoing.message, store.settings.wire)
         refused = await _refusal(store, outgoing, *packed)
         if refused is not None:
             answers[number] = Sent(outgoing.message.id, refusal=refused)
@@ -86,9 +83,9 @@ async def _send(store: Store, batch: Sequence[Outgoing]) -> list[Sent]:
     found = await _enter(store, batch, texts)
     going = [number for number, how in found.items() if how != _KNOWN]
     parcels = [_parcel(store, batch[number], *texts[number]) for number in going]
-    told = await store.queues.send(parcels)
-    for parcel in {(parcel.spot, parcel.delay): parcel for parcel in parcels}.values():
-        store.heard([parcel.spot], parcel.delay)
+    told = await store.queue.send(parcels)
+    for parcel in {(parcel.physical, parcel.delay): parcel for parcel in parcels}.values():
+        store.heard([parcel.physical], parcel.delay)
     for number, why in zip(going, told, strict=True):
         if why:
             answers[number] = Sent(
@@ -134,30 +131,30 @@ def _entry(store: Store, outgoing: Outgoing, known: Entry | None, packed: tuple[
     entry = Entry(queue=message.queue) if known is None else known
     entry.describe(message)
     entry.sent_at = message.sent_at or store.clock.wall()
-    entry.level = naming.level_of(message, store.options.priorities)
+    entry.level = store.queue.level_of(message)
     entry.put_back(outgoing.delay_seconds, store.desk.now())
     if outgoing.delay_seconds > 0:
         keep_copy(entry, *packed)
     return entry
 
 
-def _parcel(store: Store, outgoing: Outgoing, text: str, head: str) -> Parcel:
+def _parcel(store: Store, outgoing: Outgoing, text: str, head: str) -> OutgoingCopy:
     message = outgoing.message
-    group = group_of(message) if naming.is_fifo(message.queue) else ""
-    return Parcel(
-        spot=_spot(store, message),
+    group = group_of(message) if store.queue.keeps_order(message.queue) else ""
+    return OutgoingCopy(
+        physical=_spot(store, message),
         id=message.id,
         body=text,
-        delay=min(MAX_DELAY, math.ceil(outgoing.delay_seconds)),
+        delay=min(store.queue.traits.max_delay_seconds, math.ceil(outgoing.delay_seconds)),
         group=group,
-        dedup=naming.word(f"{message.id}-{message.generation}") if group else "",
+        dedup=f"{message.id}-{message.generation}" if group else "",
         head=head,
     )
 
 
 def group_of(message: Message) -> str:
     """The FIFO group: what the sender says in the header `group`, else the client, else one for all."""
-    return naming.word(message.headers.get("group") or message.client or "tenure")
+    return message.headers.get("group") or message.client or "tenure"
 
 
 async def known(store: Store, ids: Sequence[str]) -> set[str]:
@@ -171,24 +168,24 @@ def refusal(store: Store, outgoing: Outgoing) -> Reason | None:
     told = unsendable(outgoing)
     if told is not None:
         return told
-    known = store.spots.remembered(_spot(store, outgoing.message))
-    return _judge(store.options, outgoing, wire.pack(outgoing.message, store.options.wire), known)
+    known = store.queue.remembered(_spot(store, outgoing.message))
+    return _judge(store, outgoing, wire.pack(outgoing.message, store.settings.wire), known)
 
 
 async def _refusal(store: Store, outgoing: Outgoing, body: str, head: str) -> Reason | None:
     """Why it cannot be stored. None: it can."""
-    known = await store.spots.known(_spot(store, outgoing.message))
-    return _judge(store.options, outgoing, (body, head), known)
+    known = await store.queue.facts(_spot(store, outgoing.message))
+    return _judge(store, outgoing, (body, head), known)
 
 
-def _spot(store: Store, message: Message) -> Spot:
-    return Spot(message.queue, naming.level_of(message, store.options.priorities))
+def _spot(store: Store, message: Message) -> PhysicalQueue:
+    return PhysicalQueue(message.queue, store.queue.level_of(message))
 
 
-def _judge(options: Options, outgoing: Outgoing, packed: tuple[str, str], known: Known) -> Reason | None:
+def _judge(store: Store, outgoing: Outgoing, packed: tuple[str, str], known: QueueFacts) -> Reason | None:
     """Why a message, packed into body and head, cannot be stored in a queue of which this is known. None: it can."""
     message, delay, (body, head) = outgoing.message, outgoing.delay_seconds, packed
-    limit = min(options.body_limit, known.body_limit - ATTRIBUTES)
+    limit = known.body_limit
     size = len(body.encode()) + max(0, len(head.encode()) - len("null"))
     if message.ticket is not None and head:
         text = (
@@ -204,13 +201,13 @@ def _judge(options: Options, outgoing: Outgoing, packed: tuple[str, str], known:
             f"messages for {known.keep_seconds} s; use a schedule, or send it later"
         )
         return Reason("delay_too_long", text)
-    if naming.is_fifo(message.queue) and (delay > 0 or message.priority != DEFAULT_PRIORITY):
+    if store.queue.keeps_order(message.queue) and (delay > 0 or message.priority != DEFAULT_PRIORITY):
         what = "delay" if delay > 0 else "priority"
         text = (
             f"message {message.id} was not stored: a FIFO queue has one order, and no {what}; use another queue for it"
         )
         return Reason("fifo_order", text)
-    if message.unique is not None and options.wire == wire.PLAIN and outgoing.unique_seconds is None:
+    if message.unique is not None and store.settings.wire == wire.PLAIN and outgoing.unique_seconds is None:
         return unique_not_plain(message)
     return None
 
@@ -220,7 +217,9 @@ async def _take_back(store: Store, message: Message, why: str) -> Reason:
     (row,) = await store.table.get([entry_place(message.id)])
     if row is not None:
         await store.table.write([Write(row.place, None, row.text)])
-    return Reason("refused_by_queue", f"message {message.id} was not stored: SQS refused it ({why})")
+    return Reason(
+        "refused_by_queue", f"message {message.id} was not stored: {store.queue.traits.service} refused it ({why})"
+    )
 
 
 def _remember(store: Store, id: str) -> None:

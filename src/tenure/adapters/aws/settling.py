@@ -63,7 +63,7 @@ async def _delete(store: Store, leases: list[Lease]) -> dict[str, Settlement]:
         if one is not None:
             one.tries += 1
     try:
-        accepted = await store.queues.delete([receipt_from(lease) for lease in leases])
+        accepted = await store.queue.delete([receipt_from(lease) for lease in leases])
     except BrokerUnavailable as error:
         for one in held:
             if one is not None:
@@ -149,8 +149,8 @@ async def dead_letter(store: Store, batch: Sequence[DeadLetter]) -> list[Settlem
     leases = [word.lease for word in batch]
 
     async def say(some: list[Lease]) -> None:
-        await store.queues.delete([receipt_from(lease) for lease in some if lease.envelope])
-        await store.queues.hide([receipt_from(lease) for lease in some if not lease.envelope])
+        await store.queue.delete([receipt_from(lease) for lease in some if lease.envelope])
+        await store.queue.hide([receipt_from(lease) for lease in some if not lease.envelope])
 
     await _tell(store, leases, outcomes, say)
     return [Settlement(outcome) for outcome in outcomes]
@@ -177,9 +177,9 @@ async def _return(store: Store, batch: Sequence[R], act: Callable[[R, Entry], Ou
 
     async def say(some: list[Lease]) -> None:
         receipts = [receipt_from(lease, delays[lease.id]) for lease in some]
-        await store.queues.hide(receipts)
-        for spot, seconds in {(receipt.spot, receipt.seconds) for receipt in receipts}:
-            store.heard([spot], seconds)
+        await store.queue.hide(receipts)
+        for physical, seconds in {(receipt.physical, receipt.seconds) for receipt in receipts}:
+            store.heard([physical], seconds)
 
     await _tell(store, leases, outcomes, say)
     return [Settlement(outcome) for outcome in outcomes]

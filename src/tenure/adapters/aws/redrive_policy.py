@@ -2,7 +2,7 @@
 
 Tenure counts attempts itself and keeps dead letters itself, so it needs no policy. Where there is one, a worker
 respects it. A patient one is told as a finding. One that would take messages away too soon is an error, or, with
-`redrive_policy=accept` in the URL, a finding that says what follows from it. Pure; used by `spots.py`.
+`redrive_policy=accept` in the URL, a finding that says what follows from it. Pure; used by `physical_queues.py`.
 """
 
 import json

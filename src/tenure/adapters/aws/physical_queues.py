@@ -1,7 +1,7 @@
 """The physical queues of an account: which there are, where each is, made if that was asked for, and checked.
 
-What is known of one is kept until it is found to be gone. What is put into them and taken out is in `queues.py`; their
-names are in `naming.py`, and what a queue's own redrive policy may say in `policy.py`.
+What is known of one is kept until it is found to be gone. What is put into them and taken out is in `sqs.py`; their
+names are in `naming.py`, and what a queue's own redrive policy may say in `redrive_policy.py`.
 """
 
 import logging
@@ -9,9 +9,9 @@ from typing import Any
 
 import msgspec
 
-from tenure.adapters.aws import faults, naming, policy
-from tenure.adapters.aws.copy import Spot
-from tenure.adapters.aws.link import Link
+from tenure.adapters.aws import faults, naming, redrive_policy
+from tenure.adapters.aws.session import Session
+from tenure.delivery_queue import PhysicalQueue
 from tenure.finding import Finding
 
 logger = logging.getLogger("tenure.aws")
@@ -37,40 +37,40 @@ class Known(msgspec.Struct, frozen=True):
 UNASKED = Known("", LARGEST, _KEEP)
 
 
-class Spots:
+class PhysicalQueues:
     """The physical queues, as they are known here."""
 
-    def __init__(self, link: Link) -> None:
+    def __init__(self, session: Session) -> None:
         """Nothing is known yet."""
-        self._link = link
-        self._options = link.options
-        self._known: dict[Spot, Known] = {}
+        self._session = session
+        self._options = session.options
+        self._known: dict[PhysicalQueue, Known] = {}
 
-    def of(self, queue: str) -> list[Spot]:
+    def of(self, queue: str) -> list[PhysicalQueue]:
         """The physical queues of a queue, the highest priority first."""
         count = naming.levels(queue, self._options.priorities)
-        return [Spot(queue, level) for level in reversed(range(count))]
+        return [PhysicalQueue(queue, level) for level in reversed(range(count))]
 
-    async def known(self, spot: Spot) -> Known:
+    async def known(self, physical: PhysicalQueue) -> Known:
         """Where a physical queue is; made if that was asked for. Raises `QueueMissing`, `RedriveTooSoon`."""
-        known = self._known.get(spot)
+        known = self._known.get(physical)
         if known is None:
-            known = self._known[spot] = await self._find(spot)
+            known = self._known[physical] = await self._find(physical)
         return known
 
-    def remembered(self, spot: Spot) -> Known:
+    def remembered(self, physical: PhysicalQueue) -> Known:
         """As `known`, without asking anybody. Raises `BadQueueName`."""
-        self._name(spot)
-        return self._known.get(spot, UNASKED)
+        self._name(physical)
+        return self._known.get(physical, UNASKED)
 
-    def forget(self, spot: Spot) -> None:
+    def forget(self, physical: PhysicalQueue) -> None:
         """It was deleted: look again, and make it again if that was asked for."""
-        self._known.pop(spot, None)
+        self._known.pop(physical, None)
 
-    async def url(self, spot: Spot) -> str:
+    async def url(self, physical: PhysicalQueue) -> str:
         """For whoever only looks: makes nothing, and lets one look at a queue that cannot be worked with."""
-        known = self._known.get(spot)
-        return await self._url(self._name(spot)) if known is None else known.url
+        known = self._known.get(physical)
+        return await self._url(self._name(physical)) if known is None else known.url
 
     async def names(self) -> list[str]:
         """The queues that are there under our prefix; those of other priorities are told once."""
@@ -89,9 +89,9 @@ class Spots:
                 return sorted(found)
             words["NextToken"] = answer["NextToken"]
 
-    def _name(self, spot: Spot) -> str:
-        count = naming.levels(spot.queue, self._options.priorities)
-        return naming.physical(self._options.prefix, spot.queue, spot.level, count)
+    def _name(self, physical: PhysicalQueue) -> str:
+        count = naming.levels(physical.queue, self._options.priorities)
+        return naming.physical(self._options.prefix, physical.queue, physical.level, count)
 
     async def _url(self, name: str) -> str:
         words = {"QueueName": name}
@@ -99,8 +99,8 @@ class Spots:
             words["QueueOwnerAWSAccountId"] = self._options.account
         return str((await self._call("get_queue_url", **words))["QueueUrl"])
 
-    async def _find(self, spot: Spot) -> Known:
-        name = self._name(spot)
+    async def _find(self, physical: PhysicalQueue) -> Known:
+        name = self._name(physical)
         try:
             url = await self._url(name)
         except faults.QueueMissing as error:
@@ -117,10 +117,10 @@ class Spots:
 
     def _checked(self, name: str, url: str, attributes: dict[str, str]) -> Known:
         found: tuple[Finding, ...] = ()
-        if (own := policy.read(attributes)) is not None:
+        if (own := redrive_policy.read(attributes)) is not None:
             if not self._options.accepts_redrive_policy:
-                policy.refuse_eager(name, own)
-            found = (policy.finding(name, own),)
+                redrive_policy.refuse_eager(name, own)
+            found = (redrive_policy.finding(name, own),)
         for one in found:
             if one not in _TOLD:
                 _TOLD.add(one)
@@ -129,4 +129,4 @@ class Spots:
         return Known(url, limit, int(attributes.get("MessageRetentionPeriod", _KEEP)), found)
 
     async def _call(self, operation: str, **words: Any) -> Any:
-        return await self._link.call("sqs", operation, self._options.place, **words)
+        return await self._session.call("sqs", operation, self._options.place, **words)

@@ -22,7 +22,7 @@ from aiobotocore.httpsession import AIOHTTPSession  # type: ignore[import-untype
 from aiohttp import ClientError
 
 from tenure.adapters.aws import faults
-from tenure.adapters.aws.link import new_session
+from tenure.adapters.aws.session import new_session
 from tenure.blobs import StoredBlob
 from tenure.clock import Clock
 from tenure.errors import BadURL, BrokerError, BrokerUnavailable, StoreMissing

@@ -1,13 +1,13 @@
 """The way to the services: one client each, every call counted, timed and translated.
 
 The SDK's own retries are off: what is tried again, and when, is decided above, where it is known what a second time
-would do. A client belongs to one event loop; `Link.twin` is for another. Receives have a client of their own: only they
-may wait for long, and whoever beats for a lease must not wait so for a line that has gone dead.
+would do. A client belongs to one event loop; `Session.twin` is for another. Receives have a client of their own: only
+they may wait for long, and a heartbeat must not wait so for a line that has gone dead.
 
 What was refused from the beginning is a mistake. What was taken before (these credentials, this operation on this
 queue) and is refused now is an outage: a worker goes on, and tries again.
 
-Used by `queues.py` and `dynamo.py`.
+Used by `sqs.py` and `dynamo.py`.
 """
 
 import asyncio
@@ -33,7 +33,7 @@ _POLL = "poll"
 _LOOKS = frozenset({"get_queue_url", "describe_table"})
 #: How many calls may be under way at once.
 _CONNECTIONS = 50
-#: And how many that may wait: those of a worker on many queues (`stash.py`), and what a lease call asks besides.
+#: And how many that may wait: those of a worker on many queues (`rowstore/prefetch.py`), and those of lease calls.
 _POLLS = 120
 
 #: Called with each client that is made, before it is used.
@@ -44,7 +44,7 @@ _LOADER = "data_loader"
 _descriptions: list[Any] = []
 
 
-class Link:
+class Session:
     """Clients of SQS and DynamoDB on one event loop."""
 
     def __init__(
@@ -70,9 +70,9 @@ class Link:
         #: What was carried out before, here or by a twin: services, and operations with the queue that they spoke of.
         self._worked = set[tuple[str, str]]() if worked is None else worked
 
-    def twin(self) -> "Link":
+    def twin(self) -> "Session":
         """For another event loop."""
-        return Link(self.options, self.clock, self._prepare, self._worked, self.timeline)
+        return Session(self.options, self.clock, self._prepare, self._worked, self.timeline)
 
     async def open(self) -> None:
         """Take note of the loop. Clients are made when they are first needed."""

@@ -19,10 +19,10 @@ from tests.servers.shared import shared
 
 from tenure.adapters import aws, redis
 from tenure.adapters.aws.session import Session
-from tenure.adapters.aws.memory_table import MemoryTable
 from tenure.adapters.redis.table import RedisTable
 from tenure.adapters.sqlite.table import LocalTable
 from tenure.clock import SYSTEM_CLOCK
+from tenure.rowstore.memory_table import MemoryTable
 from tenure.table import KEEP, RowKey, Table, Write
 
 pytestmark = pytest.mark.real_time

@@ -13,11 +13,11 @@ from tests.servers.shared import shared
 
 from tenure.adapters import aws, redis
 from tenure.adapters.aws import MakeTable
-from tenure.adapters.aws.memory_table import MemoryTable
 from tenure.adapters.redis.server_wall import ServerWall
 from tenure.adapters.redis.table import RedisTable
 from tenure.adapters.sqlite.table import LocalTable
 from tenure.broker import Broker
+from tenure.rowstore.memory_table import MemoryTable
 from tenure.state import State
 from tenure.testing.harness import QUEUE, FaultWrapper, Harness
 
@@ -43,7 +43,7 @@ class SqsHarness(Harness):
     changes: ClassVar[dict[str, Any]] = {"hold_seconds": 400.0}
 
     def __init__(self, fault: FaultWrapper | None = None) -> None:
-        """Names that nobody else has."""
+        """NameList that nobody else has."""
         super().__init__(fault)
         self._name = f"t{os.urandom(6).hex()}"
         self._options = aws.Options(

@@ -13,12 +13,12 @@ import pytest
 
 from tenure.adapters import aws, memory
 from tenure.adapters.aws.sqs import delivery_traits
-from tenure.adapters.aws.traits import broker_traits
 from tenure.broker import Broker
 from tenure.errors import BrokerUnavailable
 from tenure.lease import Lease, LeaseState
 from tenure.message import MessageState
 from tenure.owner import Owner
+from tenure.rowstore.traits import broker_traits
 from tenure.settlement import Ack, Outcome
 from tenure.standalone import VisibilityHeartbeat
 from tenure.state import State

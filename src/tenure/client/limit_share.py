@@ -4,7 +4,7 @@ For brokers with the trait `limits_are_shared_out`, on which a message is known 
 worker asks with its part of each limit (`rules/limits.share`). Counted are the leases that this process has, until they
 are settled, lost or swept, or were not renewed for two windows. Decided by `rules/limits.py`.
 
-Used by the brokers in `adapters/aws` and `adapters/azure`, around their own `lease` and `wait`.
+Used by the brokers in `rowstore` and `adapters/azure`, around their own `lease` and `wait`.
 """
 
 import asyncio

@@ -4,7 +4,7 @@ For brokers without the trait `waiting_is_counted`. Of a queue that has a limit 
 `WAITING_KNOWN_SECONDS`, and what this process sent since is added. So several processes together may pass the limit by
 what they send within that time, and a queue from which much was taken since refuses for so long.
 
-Used by the brokers in `adapters/aws` and `adapters/azure`, around their own `send`.
+Used by the brokers in `rowstore` and `adapters/azure`, around their own `send`.
 """
 
 from collections.abc import Awaitable, Callable, Sequence

@@ -12,7 +12,7 @@ What a message is like (`Met`) never comes back once it has changed: the fence r
 
 The claim of a key and the message that runs under it are two rows, and each may end the message. There the claim names
 the one ending of each message that is announced (`chosen`): a seal does so in its own step, and for the others the
-reader does before it shows them. Pure; called by `adapters/aws/announcing.py` and `adapters/azure/announcing.py`.
+reader does before it shows them. Pure; called by `rowstore/announcing.py` and `adapters/azure/announcing.py`.
 """
 
 import enum

@@ -7,8 +7,6 @@ from typing import Any
 import pytest
 from tests.adapters.aws.house import FromChange, ProxiedHarness
 
-from tenure.adapters.aws.announcing import PART
-from tenure.adapters.aws.desk import claim_place, entry_place
 from tenure.announcement import Announcement, AnnounceRequest
 from tenure.broker import Refused
 from tenure.claim import ClaimRequest, Done, Fresh, Scope, Seal, digest
@@ -16,6 +14,8 @@ from tenure.envelope import decode
 from tenure.errors import BrokerUnavailable
 from tenure.lease import Lease
 from tenure.message import MessageState, Overrides
+from tenure.rowstore.announcing import PART
+from tenure.rowstore.row_changes import claim_place, entry_place
 from tenure.settlement import Ack, DeadLetter
 from tenure.table import RowKey
 from tenure.testing.harness import BROKEN, QUEUE

@@ -9,15 +9,15 @@ import pytest
 from tests.conformance.aws_harness import SqsHarness
 
 from tenure.adapters import aws
-from tenure.adapters.aws.desk import Desk, entry_place
-from tenure.adapters.aws.journal import AwsJournal
-from tenure.adapters.aws.store import Store
 from tenure.broker import SweepRequest
 from tenure.claim import ClaimRequest, Fresh, Scope, Seal
 from tenure.event import Event, EventKind
 from tenure.lease import LeaseRequest, LeaseState
 from tenure.message import MessageState, Outgoing
 from tenure.owner import Owner
+from tenure.rowstore.journal import RowStoreJournal
+from tenure.rowstore.row_changes import RowChanges, entry_place
+from tenure.rowstore.store import Store
 from tenure.settlement import Ack
 from tenure.table import Write
 from tenure.tasks.context import Context
@@ -65,8 +65,8 @@ async def test_a_lost_lease_is_not_remembered(house: SqsHarness) -> None:
         await house.broker.retire("one/1", crashed=True)
         touched = await house.broker.touch(lost)
         assert [lease.state for lease in touched] == [LeaseState.LOST] * 2
-        assert list(store.lent._held) == [kept[0].id]
-        assert list(store.lent._batches) == [("two/1", store.lent._held[kept[0].id].batch)]
+        assert list(store.memory._held) == [kept[0].id]
+        assert list(store.memory._batches) == [("two/1", store.memory._held[kept[0].id].batch)]
 
 
 async def test_what_is_lent_to_the_same_worker_again_is_remembered_once(house: SqsHarness) -> None:
@@ -79,9 +79,9 @@ async def test_what_is_lent_to_the_same_worker_again_is_remembered_once(house: S
             await asyncio.sleep(lease.seconds + 1)
             await house.broker.sweep(SweepRequest(interval_seconds=1000.0, max_attempts=9))
         (lease,) = await house.lease(owner="one/1")
-        assert len(store.lent._batches) == 1
+        assert len(store.memory._batches) == 1
         await house.broker.ack([Ack(lease)])
-        assert not store.lent._batches
+        assert not store.memory._batches
         assert not await store.table.page("o#one/1")
 
 
@@ -94,7 +94,7 @@ async def test_a_run_whose_claim_was_lost_is_not_remembered(house: SqsHarness) -
         assert isinstance(answer, Fresh)
         await house.broker.retire("one/1", crashed=True)
         assert await house.state.ledger.seal([Seal(answer.token, b"1", ())]) == [False]
-        assert not _store(house).lent._held
+        assert not _store(house).memory._held
 
 
 async def test_the_lot_of_a_call_stays_until_the_last_of_its_messages_is_settled(house: SqsHarness) -> None:
@@ -140,7 +140,7 @@ async def test_rows_of_messages_that_are_done_are_not_kept_in_memory(house: SqsH
         assert isinstance(answer, Fresh)
         await house.state.ledger.seal([Seal(answer.token, b"x" * 50_000, ())])
         await house.broker.ack([Ack(lease)])
-        assert not _store(house).lent.wrote
+        assert not _store(house).memory.wrote
 
 
 async def test_a_sweep_reads_no_message_whose_lease_cannot_have_ended(house: SqsHarness) -> None:
@@ -223,9 +223,9 @@ async def test_workers_that_tell_at_the_same_time_do_not_pay_for_refused_writes(
             return done
 
         table.write = slow  # type: ignore[method-assign]
-        journals = [AwsJournal(Desk(table, house.clock, 1.0)) for _ in range(30)]
+        journals = [RowStoreJournal(RowChanges(table, house.clock, 1.0)) for _ in range(30)]
 
-        async def tell(journal: AwsJournal) -> None:
+        async def tell(journal: RowStoreJournal) -> None:
             until = house.clock.monotonic() + 10
             while house.clock.monotonic() < until:
                 await journal.append([Event(EventKind.COMPLETED, 1.0)])
@@ -317,7 +317,7 @@ async def test_pages_of_events_are_removed_by_the_table_where_nobody_prunes(
 
         monkeypatch.setattr(table, "write", noted)
         wall = house.clock.wall()
-        one, other = (AwsJournal(Desk(table, house.clock, 1.0)) for _ in range(2))
+        one, other = (RowStoreJournal(RowChanges(table, house.clock, 1.0)) for _ in range(2))
         await one.append([Event(EventKind.COMPLETED, wall)])
         await one.prune(3600.0)
         await one.append([Event(EventKind.COMPLETED, wall)])
@@ -331,13 +331,13 @@ async def test_pages_of_events_are_removed_by_the_table_where_nobody_prunes(
 async def test_places_go_on_rising_when_the_table_has_removed_every_page(house: SqsHarness) -> None:
     async with house:
         table = _store(house).table
-        journal = AwsJournal(Desk(table, house.clock, 1.0))
+        journal = RowStoreJournal(RowChanges(table, house.clock, 1.0))
         for number in range(3):
             await journal.append([Event(EventKind.COMPLETED, house.clock.wall(), data={"number": number})])
         await journal.prune(3600.0)
         pages = await table.page("j", limit=100)
         assert all(await table.write([Write(page.place, None, None) for page in pages]))
-        later = AwsJournal(Desk(table, house.clock, 1.0))
+        later = RowStoreJournal(RowChanges(table, house.clock, 1.0))
         assert await later.last() == 3
         await later.append([Event(EventKind.COMPLETED, house.clock.wall(), data={"number": 4})])
         (found,) = await later.read(after=3)

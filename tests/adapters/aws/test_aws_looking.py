@@ -10,13 +10,13 @@ import msgspec
 import pytest
 from tests.conformance.aws_harness import DynamoHarness, LocalStateHarness, RedisStateHarness, SqsHarness
 
-from tenure.adapters.aws.store import Store
 from tenure.broker import SweepRequest
 from tenure.claim import ClaimRequest, Fresh, Scope
 from tenure.errors import BadArgument
 from tenure.event import Event, EventKind
 from tenure.message import MessageState
 from tenure.query import Query
+from tenure.rowstore.store import Store
 from tenure.settlement import Ack, DeadLetter
 from tenure.testing.harness import BROKEN, QUEUE
 

@@ -5,12 +5,12 @@ from collections.abc import Sequence
 import pytest
 from tests.conformance.aws_harness import SqsHarness
 
-from tenure.adapters.aws.desk import ENTRY, entry_place
-from tenure.adapters.aws.entry import Entry
 from tenure.adapters.aws.sqs import SqsQueue
 from tenure.broker import Promoted
 from tenure.delivery_queue import CopyReceipt
 from tenure.message import MessageState
+from tenure.rowstore.entry import Entry
+from tenure.rowstore.row_changes import ENTRY, entry_place
 from tenure.settlement import Nack
 from tenure.testing.harness import BROKEN
 

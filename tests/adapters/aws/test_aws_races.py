@@ -10,13 +10,13 @@ from tests.conformance.aws_harness import DynamoHarness, SqsHarness
 from tests.servers.proxy_http import Call
 
 from tenure.adapters import aws
-from tenure.adapters.aws.desk import entry_place
-from tenure.adapters.aws.memory_table import MemoryTable
 from tenure.adapters.aws.session import POLL_SECONDS
 from tenure.claim import ClaimRequest, Fresh, Running, Scope, Seal, digest
 from tenure.envelope import decode
 from tenure.errors import BrokerUnavailable
 from tenure.message import Counters, MessageState, Outgoing, Overrides
+from tenure.rowstore.memory_table import MemoryTable
+from tenure.rowstore.row_changes import entry_place
 from tenure.settlement import Ack, DeadLetter, GiveBack, Nack, Outcome
 from tenure.table import Write
 from tenure.tasks.context import Context
@@ -167,17 +167,17 @@ async def test_what_is_redriven_while_its_body_is_kept_is_not_deleted(
         await plain.lease_one(plain.stranger())
         await plain.lapse()
     assert (await plain.record(message.id)).state is MessageState.DEAD
-    desk = plain._store.desk
-    keep = desk.keep_body
+    changes = plain._store.rows
+    keep = changes.keep_body
 
     async def slowly(*words: Any) -> int:
-        monkeypatch.setattr(desk, "keep_body", keep)
+        monkeypatch.setattr(changes, "keep_body", keep)
         pages = await keep(*words)
         # It has no body by its entry yet: a redrive leaves it to the copy, which is in our hands.
         assert await plain.broker.redrive([message.id]) == [message.id]
         return pages
 
-    monkeypatch.setattr(desk, "keep_body", slowly)
+    monkeypatch.setattr(changes, "keep_body", slowly)
     found = await plain.lease_all(plain.stranger())
     assert [lease.id for lease in found] == [message.id]
     assert decode(found[0].envelope).generation == 1
@@ -191,16 +191,16 @@ async def test_what_is_kept_while_it_is_redriven_goes_back_whole(
     for _ in range(plain.max_attempts):
         await plain.lease_one(plain.stranger())
         await plain.lapse()
-    desk = plain._store.desk
-    body = desk.body
+    changes = plain._store.rows
+    body = changes.body
 
     async def slowly(*words: Any) -> str:
-        monkeypatch.setattr(desk, "body", body)
+        monkeypatch.setattr(changes, "body", body)
         text = await body(*words)
         assert await plain.lease(plain.stranger()) == []  # meets the copy, and keeps its body
         return text
 
-    monkeypatch.setattr(desk, "body", slowly)
+    monkeypatch.setattr(changes, "body", slowly)
     assert await plain.broker.redrive([message.id]) == [message.id]
     (lease,) = await plain.lease_all(plain.stranger())
     assert (lease.id, decode(lease.envelope).body) == (message.id, message.body)

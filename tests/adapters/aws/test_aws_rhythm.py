@@ -8,11 +8,11 @@ from typing import Self
 import pytest
 
 from tenure.adapters.aws.options import Options
-from tenure.adapters.aws.rhythm import BOUND_SECONDS, FIRST_SECONDS, Rhythm
 from tenure.adapters.aws.sqs import delivery_traits
-from tenure.adapters.aws.stash import CALLS, Stash
 from tenure.delivery_queue import CopyReceipt, PhysicalQueue, ReceivedCopy
 from tenure.errors import BrokerUnavailable
+from tenure.rowstore.poll_rhythm import BOUND_SECONDS, FIRST_SECONDS, Rhythm
+from tenure.rowstore.prefetch import CALLS, Prefetch
 from tenure.simulation import prices
 from tenure.testing.virtual import VirtualClock
 
@@ -69,7 +69,7 @@ class Worker:
     def __init__(self, clock: VirtualClock, count: int) -> None:
         self.clock = clock
         self.sqs = Sqs(clock)
-        self.stash = Stash(self.sqs, clock, is_virtual=False)  # type: ignore[arg-type]
+        self.prefetch = Prefetch(self.sqs, clock, is_virtual=False)  # type: ignore[arg-type]
         self.served = dict.fromkeys(PhysicalQueue(f"q{number}", 0) for number in range(count))
         self.lent: list[tuple[float, PhysicalQueue]] = []
         self.loop: asyncio.Task[None] | None = None
@@ -79,10 +79,10 @@ class Worker:
 
     async def run(self) -> None:
         while True:
-            copies = await self.stash.lend(self.served, 10, 40)
+            copies = await self.prefetch.lend(self.served, 10, 40)
             self.lent += [(self.clock.monotonic(), copy.physical) for copy in copies]
             if not copies:
-                await self.stash.wait_among(self._served, 5.0)
+                await self.prefetch.wait_among(self._served, 5.0)
             else:
                 await asyncio.sleep(0.01)
 
@@ -94,7 +94,7 @@ class Worker:
         assert self.loop is not None
         self.loop.cancel()
         await asyncio.gather(self.loop, return_exceptions=True)
-        await self.stash.close()
+        await self.prefetch.close()
 
 
 @pytest.fixture
@@ -213,8 +213,8 @@ async def test_where_no_queue_answers_the_worker_is_told(clock: VirtualClock) ->
     worker = Worker(clock, 10)
     worker.sqs.broken.update(worker.served)
     with pytest.raises(BrokerUnavailable):
-        await worker.stash.wait_among(worker._served, 60.0)
-    await worker.stash.close()
+        await worker.prefetch.wait_among(worker._served, 60.0)
+    await worker.prefetch.close()
 
 
 async def test_a_queue_to_which_this_process_sends_is_asked_at_once(clock: VirtualClock) -> None:
@@ -223,7 +223,7 @@ async def test_a_queue_to_which_this_process_sends_is_asked_at_once(clock: Virtu
         spot = list(worker.served)[500]
         worker.sqs.put(spot)
         began = clock.monotonic()
-        worker.stash.heard([spot])
+        worker.prefetch.heard([spot])
         await asyncio.sleep(BOUND_SECONDS)
         ((at, lent),) = worker.lent
         assert lent == spot

@@ -3,10 +3,10 @@
 import msgspec
 
 from tenure import envelope
-from tenure.adapters.aws.entry import Entry
-from tenure.adapters.aws.seen import Seen, lease_of
 from tenure.delivery_queue import PhysicalQueue, ReceivedCopy
 from tenure.message import Message
+from tenure.rowstore.entry import Entry
+from tenure.rowstore.seen_copy import SeenCopy, lease_of
 
 FIRST = Message(id="m1", queue="q", task="t", body=msgspec.Raw(b"{}"), sent_at=100.0)
 
@@ -14,7 +14,7 @@ FIRST = Message(id="m1", queue="q", task="t", body=msgspec.Raw(b"{}"), sent_at=1
 def lent(message: Message, entry: Entry) -> bytes:
     raw = envelope.encode(message)
     copy = ReceivedCopy(PhysicalQueue("q", 0), "m1", "s1", "r1", raw.decode(), group=None, receives=1, hidden_until=0.0)
-    return lease_of(Seen.of(copy, "sqs-"), entry, "one/1", 0.0).envelope
+    return lease_of(SeenCopy.of(copy, "sqs-"), entry, "one/1", 0.0).envelope
 
 
 def test_a_copy_of_a_repeated_send_is_lent_as_it_was_sent_first() -> None:

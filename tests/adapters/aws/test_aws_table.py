@@ -9,11 +9,11 @@ import pytest
 from tests.adapters.aws.house import Once, ProxiedHarness, asks
 from tests.servers.proxy_http import Act, Call
 
-from tenure.adapters.aws.desk import claim_place
 from tenure.claim import ClaimRequest, Done, Fresh, Scope, Seal, digest
 from tenure.errors import BrokerUnavailable, PermissionMissing
 from tenure.event import Event, EventKind
 from tenure.message import MessageState, Outgoing
+from tenure.rowstore.row_changes import claim_place
 from tenure.settlement import DeadLetter, Nack, Outcome
 from tenure.testing.harness import BROKEN, QUEUE
 

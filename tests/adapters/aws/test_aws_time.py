@@ -110,7 +110,7 @@ async def test_a_fifo_group_stays_in_order_over_failures_and_a_crash(either: Sqs
 @pytest.mark.parametrize("doubt", ["the holder's", "the sweeper's"])
 async def test_a_process_in_doubt_of_the_time_takes_no_lease_early(house: LongHarness, doubt: str) -> None:
     """The holder may have heard that it is up to a second earlier than it is; or the sweeper, that it is later."""
-    table = house.broker._store.desk.table  # type: ignore[attr-defined]
+    table = house.broker._store.rows.table  # type: ignore[attr-defined]
     await house.sweep()
     with pytest.MonkeyPatch.context() as patch:
         if doubt == "the holder's":

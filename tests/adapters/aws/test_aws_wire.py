@@ -7,11 +7,12 @@ import msgspec
 import pytest
 from tests.conformance.aws_harness import DynamoHarness, FauxqsHarness
 
-from tenure.adapters.aws import attributes, wire
+from tenure.adapters.aws import attributes
 from tenure.delivery_queue import Attribute
 from tenure.envelope import decode
 from tenure.foreign import Foreign
 from tenure.message import MessageState, Ticket
+from tenure.rowstore import wire
 from tenure.settlement import DeadLetter, Nack
 from tenure.tasks.call import Call
 from tenure.testing.harness import BROKEN, QUEUE

@@ -11,16 +11,16 @@ from collections.abc import Callable
 
 import msgspec
 
-from tenure.adapters.aws.broker import SqsBroker
 from tenure.adapters.aws.dynamo import DynamoTable
 from tenure.adapters.aws.options import Options, read_options
 from tenure.adapters.aws.session import Prepare, Session
-from tenure.adapters.aws.settings import Settings
 from tenure.adapters.aws.sqs import SqsQueue
-from tenure.adapters.aws.state import AwsState
-from tenure.adapters.aws.store import Store
 from tenure.clock import SYSTEM_CLOCK, Clock
 from tenure.delivery_queue import DeliveryQueue
+from tenure.rowstore.broker import RowStoreBroker
+from tenure.rowstore.settings import Settings
+from tenure.rowstore.state import RowStoreState
+from tenure.rowstore.store import Store
 from tenure.table import Table
 
 __all__ = ["DynamoTable", "MakeTable", "Options", "SqsQueue", "connect", "read_options", "settings"]
@@ -36,7 +36,7 @@ def connect(
     must_exist: bool = False,
     make_table: MakeTable = DynamoTable,
     prepare: Prepare | None = None,
-) -> tuple[SqsBroker, AwsState]:
+) -> tuple[RowStoreBroker, RowStoreState]:
     """Broker and state as `options` say; with `make_table`, the state in another kind of table.
 
     `must_exist`: nothing is made, whatever the options say. `prepare` is called with each client of the SDK before it
@@ -52,7 +52,7 @@ def connect(
         return SqsQueue(session), make_table(session)
 
     store = Store(services, clock, settings(options))
-    return SqsBroker(store), AwsState(store)
+    return RowStoreBroker(store), RowStoreState(store)
 
 
 def settings(options: Options) -> Settings:

@@ -18,7 +18,7 @@ import msgspec
 from aiobotocore.config import AioConfig  # type: ignore[import-untyped]
 
 from tenure.adapters.aws import faults
-from tenure.adapters.aws.link import new_session
+from tenure.adapters.aws.session import new_session
 from tenure.errors import BadURL
 from tenure.monitoring.cloudwatch.signal import NAMESPACE
 from tenure.monitoring.figure import Figure

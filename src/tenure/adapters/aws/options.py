@@ -18,8 +18,8 @@ from urllib.parse import SplitResult, parse_qsl, unquote, urlsplit
 
 import msgspec
 
-from tenure.adapters.aws.wire import ENVELOPE, PLAIN
 from tenure.errors import BadURL
+from tenure.rowstore.wire import ENVELOPE, PLAIN
 from tenure.url_options import above_zero, read_query, web_address, yes_or_no
 
 #: What a URL may say after its `?`, and what is taken.

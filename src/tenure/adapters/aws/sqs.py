@@ -14,7 +14,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 from typing import Any
 
-from tenure.adapters.aws import attributes, faults, naming
+from tenure.adapters.aws import attributes, examination, faults, naming
 from tenure.adapters.aws.options import ATTRIBUTES, Options
 from tenure.adapters.aws.physical_queues import LARGEST, PhysicalQueues
 from tenure.adapters.aws.session import POLL_SECONDS, Session
@@ -29,6 +29,7 @@ from tenure.delivery_queue import (
     ReceivedCopy,
 )
 from tenure.errors import BrokerUnavailable, QueueGone
+from tenure.examination import Examination
 from tenure.message import Message
 from tenure.retry import RetryPolicy
 from tenure.rules.cloud_errors import AnswerKind
@@ -66,6 +67,9 @@ class SqsQueue:
 
     async def close(self) -> None:
         await self._session.close()
+
+    async def examine(self, queues: Sequence[str]) -> list[Examination]:
+        return await examination.examine(self._session, self._known, queues)
 
     # -- the physical queues -------------------------------------------------------------------------
 

@@ -14,7 +14,7 @@ from tests.servers.proxy_http import Call, HttpProxy
 
 from tenure import Tenure
 from tenure.adapters.aws import examination as aws_examination
-from tenure.adapters.aws.link import Link
+from tenure.adapters.aws.session import Session as AwsSession
 from tenure.adapters.aws.options import Options as AwsOptions
 from tenure.adapters.azure import examination as azure_examination
 from tenure.adapters.azure.examination import _signature
@@ -196,7 +196,7 @@ def test_an_endpoint_beyond_this_machine_without_tls(vendor: str) -> None:
     """The stand-ins are here; the name is another machine's, so nothing is asked."""
     if vendor == "sqs":
         aws_options = AwsOptions(region="eu-west-1", endpoint="http://sqs.example.com:4566")
-        (found,) = aws_examination._connection(Link(aws_options, SYSTEM_CLOCK)).findings
+        (found,) = aws_examination._connection(AwsSession(aws_options, SYSTEM_CLOCK)).findings
     else:
         ends: dict[str, Any] = {f"{name}_endpoint": f"http://{name}.example.com" for name in ("queue", "table", "blob")}
         (found,) = azure_examination._connection(Options(account=ACCOUNT, **ends)).findings

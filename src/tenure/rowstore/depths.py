@@ -1,0 +1,74 @@
+"""Counting: about how much lies in each queue, by SQS's own counts and by what the state knows is lent or dead."""
+
+import asyncio
+from collections.abc import Sequence
+
+from tenure.broker import Depth
+from tenure.errors import ConfigurationError
+from tenure.rowstore import dead_letter_index, lease_batches
+from tenure.rowstore.store import Store
+
+#: So many queues are asked about at once: each physical queue is a request of its own, which is paid for.
+_AT_ONCE = 20
+_MANY = 100_000
+
+
+async def depth(store: Store, queues: Sequence[str] | None) -> list[Depth]:
+    """About how much lies in each queue: what SQS says, with what is lent and dead by our own account."""
+    names = await _names(store) if queues is None else list(queues)
+    lent = await leased(store) if names else {}
+    found: list[Depth] = []
+    for start in range(0, len(names), _AT_ONCE):
+        some = names[start : start + _AT_ONCE]
+        found += await asyncio.gather(*(_depth(store, queue, lent.get(queue, 0)) for queue in some))
+    # Those of earlier versions are not on the list of queues with dead letters yet.
+    await store.dead_letter_queues.note(one.queue for one in found if one.dead)
+    if queues is not None:
+        return found
+    return [one for one in found if any((one.ready, one.delayed, one.leased, one.dead))]
+
+
+async def _names(store: Store) -> list[str]:
+    """The queues that SQS has, those that Tenure knows, and those that only have dead letters."""
+    known = {row.place.sort for row, noted in await store.names.read() if not noted.is_off}
+    return sorted({*known, *await store.queue.names(), *await dead_letter_index.queues(store)})
+
+
+async def _depth(store: Store, queue: str, lent: int) -> Depth:
+    dead = await dead_letter_index.count(store, queue)
+    said = await counts(store, queue)
+    if said is None:
+        return Depth(
+            queue=queue, ready=None, delayed=None, leased=lent, dead=dead, oldest_age_seconds=None, estimated=True
+        )
+    visible, hidden, delayed = said
+    # What is hidden and not lent waits for its time: for a hop's end, or for a timer of its own.
+    return Depth(
+        queue=queue, ready=visible, delayed=delayed + max(0, hidden - lent), leased=lent, dead=dead,
+        oldest_age_seconds=None, estimated=True,
+    )  # fmt: skip
+
+
+async def waiting(store: Store, queue: str) -> int | None:
+    """About how many wait: visible, or delayed by SQS. What waits by a timer of its own is not among them."""
+    said = await counts(store, queue)
+    return None if said is None else said[0] + said[2]
+
+
+async def counts(store: Store, queue: str) -> tuple[int, int, int] | None:
+    """About how many are visible, hidden and delayed, over all priorities. None: that cannot be asked."""
+    try:
+        found = [await store.queue.count(physical) for physical in store.queue.physical(queue)]
+    except ConfigurationError:  # not everybody may ask, and a name may be no queue's
+        return None
+    visible, hidden, delayed = (sum(numbers) for numbers in zip(*found, strict=True))
+    return visible, hidden, delayed
+
+
+async def leased(store: Store) -> dict[str, int]:
+    """How much is lent of each queue."""
+    found, _ = await lease_batches.soonest(store, _MANY)
+    numbers: dict[str, int] = {}
+    for one in found:
+        numbers[one.entry.queue] = numbers.get(one.entry.queue, 0) + 1
+    return numbers

@@ -1,7 +1,7 @@
 """The table port: rows of text that are changed only by compare-and-set.
 
-All that a broker without a truth of its own needs of a store: what the five ports of the state promise is decided above
-it, in Python, and written by compare-and-set. So a cloud's state can be kept by the same vendor
+All that a broker without a truth of its own needs of a store: what the ports of the state promise is decided above it
+(`rowstore/`), in Python, and written by compare-and-set. So a cloud's state can be kept by the same vendor
 (`adapters/aws/dynamo`), or by another (`adapters/redis/table`, `adapters/sqlite/table`); `assembly` brings them
 together. A row has a place: the part says which rows are kept together, and rows of a part are in the order of their
 `sort`.
@@ -25,12 +25,19 @@ class Row(msgspec.Struct, frozen=True, gc=False):
 
     place: RowKey
     text: str
+    #: The store's own mark of this version. None: the text is the version.
+    etag: str | None = None
+
+    @property
+    def version(self) -> str:
+        """What a change of this row is compared with. Opaque: only the table reads it."""
+        return self.text if self.etag is None else self.etag
 
 
 class Write(msgspec.Struct, frozen=True, gc=False):
-    """Set a row to `text` if it still says `expected` (None: it is not there).
+    """Set a row to `text` if its version is still `expected` (None: it is not there).
 
-    `text` None removes it, with `expected` None whatever it says.
+    `text` None removes it, with `expected` None whatever its version.
     """
 
     place: RowKey
@@ -67,10 +74,11 @@ class Table(Protocol):
         """The rows as they are now, each place once or more often."""
         ...
 
-    async def write(self, batch: Sequence[Write]) -> list[bool]:
-        """Change rows, each for itself. False: its text was not as expected, and nothing was changed. No place twice.
+    async def write(self, batch: Sequence[Write]) -> list[str | None]:
+        """Change rows, each for itself. For each its new version; empty: it was removed. No place twice.
 
-        To remove a row that is not there may answer True, whatever was expected: DynamoDB shows no difference.
+        None: its version was not the expected one, and nothing was changed. To remove a row that is not there may be
+        answered as a success, whatever was expected: DynamoDB shows no difference.
         """
         ...
 
@@ -108,6 +116,11 @@ class ScanTable(Table, Protocol):
         Raises `ValueError` for a mark of another table.
         """
         ...
+
+
+def text_versions(batch: Sequence[Write], done: Sequence[bool]) -> list[str | None]:
+    """The answers to a batch of writes, of a table in which a row's text is its version."""
+    return [(one.text or "") if ok else None for one, ok in zip(batch, done, strict=True)]
 
 
 def split_mark(mark: str) -> RowKey:

@@ -32,7 +32,7 @@ def _operations() -> set[str]:
     """What the adapter asks of the services, found where it asks."""
     files = (ROOT / "src" / "tenure" / "adapters" / "aws").glob("*.py")
     text = "".join(path.read_text(encoding="utf-8") for path in files)
-    found = re.findall(r'(?:_call|_call_at|_batch|_tell)\(\s*(?:spot, )?"([a-z]+(?:_[a-z]+)*)"', text)
+    found = re.findall(r'(?:_call|_call_at|_batch|_tell)\(\s*(?:physical, )?"([a-z]+(?:_[a-z]+)*)"', text)
     return {"".join(word.title() for word in name.split("_")) for name in found}
 
 

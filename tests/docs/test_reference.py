@@ -127,7 +127,7 @@ def _names_of_errors(text: str) -> set[str]:
 def _reason_codes() -> set[str]:
     """Every code that a worker or a store gives as the reason of something, found where it is given."""
     codes = set()
-    folders = ("rules/*.py", "runtime/**/*.py", "adapters/**/*.py")
+    folders = ("rules/*.py", "runtime/**/*.py", "rowstore/*.py", "adapters/**/*.py")
     for path in (path for folder in folders for path in SOURCE.glob(folder)):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "Reason":

@@ -127,7 +127,7 @@ class PartOfTable:
         rows = await self._inner.get([self._inside(place) for place in places])
         return [None if row is None else Row(place, row.text) for place, row in zip(places, rows, strict=True)]
 
-    async def write(self, batch: Sequence[Write]) -> list[bool]:
+    async def write(self, batch: Sequence[Write]) -> list[str | None]:
         return await self._inner.write([msgspec.structs.replace(one, place=self._inside(one.place)) for one in batch])
 
     async def page(self, part: str, *, after: str = "", limit: int = 100, backwards: bool = False) -> list[Row]:

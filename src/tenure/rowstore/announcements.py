@@ -67,7 +67,7 @@ async def _believed(changes: RowChanges, rows: Sequence[Row]) -> list[Announceme
         elif belief is Belief.VOID:
             void.append(one.row)
     if void:
-        await changes.table.write([Write(row.place, None, row.text) for row in void])
+        await changes.table.write([Write(row.place, None, row.version) for row in void])
     return [announced(one.intent, one.place, await _result(changes, one)) for one in held]
 
 

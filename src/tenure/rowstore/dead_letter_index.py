@@ -81,7 +81,7 @@ def is_litter(store: Store, entry: Entry | None, place: int) -> bool:
 async def take(store: Store, rows: Sequence[Row]) -> None:
     """These lines stand for nothing."""
     if rows:
-        await store.table.write([Write(row.place, None, row.text) for row in rows])
+        await store.table.write([Write(row.place, None, row.version) for row in rows])
 
 
 async def take_off(store: Store, id: str, entry: Entry) -> None:

@@ -85,7 +85,7 @@ class RowStoreJournal:
         text = _encode(kept).decode()
         if row is None or row.text != text:
             # If somebody else was faster, it said the same, or the next call says it.
-            await self._rows.table.write([Write(_KEPT, text, None if row is None else row.text)])
+            await self._rows.table.write([Write(_KEPT, text, None if row is None else row.version)])
         self._kept = kept
 
     async def read(self, after: int = 0, limit: int = 1000) -> list[StoredEvent]:

@@ -85,7 +85,7 @@ class RowStoreKeyValues:
         if not await self._rows.change_one(_DOCUMENT, place, decide):
             return False
         with contextlib.suppress(BrokerUnavailable):
-            await self._rows.table.write([Write(place, None, msgspec.json.encode(over).decode())])
+            await self._rows.remove(place, msgspec.json.encode(over).decode())
         return True
 
     async def prune(self) -> int:
@@ -97,8 +97,8 @@ class RowStoreKeyValues:
             rows = await self._rows.table.page(_PART, after=after, limit=_PAGE)
             old = [row for row in rows if self._is_over(row)]
             # Each as it was read: somebody may have just written it anew.
-            done = await self._rows.table.write([Write(row.place, None, row.text) for row in old]) if old else []
-            gone += sum(done)
+            done = await self._rows.table.write([Write(row.place, None, row.version) for row in old]) if old else []
+            gone += len(done) - done.count(None)
             if len(rows) < _PAGE:
                 return gone
             after = rows[-1].place.sort

@@ -73,7 +73,7 @@ async def all_(store: Store) -> list[tuple[Row, LeaseBatch]]:
             found += theirs
             batch = LEASE_BATCH.read(row)
             if not theirs and batch is not None and batch.until < store.rows.now() - _UNHEARD:
-                gone.append(Write(row.place, None, row.text))
+                gone.append(Write(row.place, None, row.version))
     if gone:
         await store.table.write(gone)
     return found
@@ -129,7 +129,9 @@ async def drop(store: Store, over: Iterable[tuple[str, str]]) -> None:
 async def rewrite(store: Store, left: Sequence[tuple[Row, Sequence[str], float]]) -> None:
     """What is left of some batches, and until when none of it ends. Whoever was faster is right."""
     writes = [
-        Write(row.place, msgspec.json.encode(LeaseBatch(tuple(ids), until)).decode() if ids else None, row.text, KEEP)
+        Write(
+            row.place, msgspec.json.encode(LeaseBatch(tuple(ids), until)).decode() if ids else None, row.version, KEEP
+        )
         for row, ids, until in left
     ]
     if writes:

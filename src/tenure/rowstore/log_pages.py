@@ -107,7 +107,7 @@ class LogPages(Generic[T]):
             place = await self._next_place(part, base)
             places.append(place)
             (done,) = await self._rows.table.write([Write(RowKey(part, _sort(place)), text, None, forget_at)])
-            if done:
+            if done is not None:
                 self._next[part] = place + count
                 self._note_end(part, met_others=tried > 0)
                 return
@@ -236,8 +236,8 @@ class LogPages(Generic[T]):
                 is_last = _number(row) + page.count - 1 == last
                 if gone:
                     text = _encode(_Page(page.count, page.newest, tuple(left))).decode() if left or is_last else None
-                    (done,) = await self._rows.table.write([Write(row.place, text, row.text, KEEP)])
-                    dropped += gone if done else 0
+                    (done,) = await self._rows.table.write([Write(row.place, text, row.version, KEEP)])
+                    dropped += gone if done is not None else 0
                 if left:
                     return dropped
             after = rows[-1].place.sort
@@ -261,8 +261,8 @@ class LogPages(Generic[T]):
                 raw if one is None else msgspec.Raw(_encode(one)) for raw, one in zip(page.entries, found, strict=True)
             )
             text = _encode(_Page(page.count, page.newest, entries)).decode()
-            (done,) = await self._rows.table.write([Write(row.place, text, row.text, KEEP)])
-            if done:
+            (done,) = await self._rows.table.write([Write(row.place, text, row.version, KEEP)])
+            if done is not None:
                 return sum(one is not None for one in found)
             # It was pruned meanwhile.
             (row,) = await self._rows.table.get([row.place])

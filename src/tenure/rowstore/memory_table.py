@@ -4,6 +4,7 @@ Rows are forgotten when they say so, as a service does by its own clock: one tha
 """
 
 import asyncio
+import itertools
 from collections.abc import Sequence
 
 from tenure.clock import Clock
@@ -13,9 +14,11 @@ from tenure.table import KEEP, Row, RowKey, Scanned, Write, split_mark
 class MemoryTable:
     """Rows in a dictionary, for one event loop."""
 
-    def __init__(self, clock: Clock) -> None:
-        """Start empty."""
+    def __init__(self, clock: Clock, *, has_etags: bool = False) -> None:
+        """Start empty. `has_etags`: the version of a row is a number, as on Azure, and not its text."""
         self._clock = clock
+        self.has_etags = has_etags
+        self._etags = itertools.count(1)
         self._rows: dict[RowKey, Row] = {}
         #: When rows are forgotten, on the monotonic clock.
         self._ends: dict[RowKey, float] = {}
@@ -37,7 +40,7 @@ class MemoryTable:
         self._forget()
         return [self._rows.get(place) for place in places]
 
-    async def write(self, batch: Sequence[Write]) -> list[bool]:
+    async def write(self, batch: Sequence[Write]) -> list[str | None]:
         await asyncio.sleep(0)
         self._forget()
         return [self._write(one) for one in batch]
@@ -59,24 +62,26 @@ class MemoryTable:
         rows = [(self._rows[place], "\n".join(place)) for place in some if place.sort == sort]
         return Scanned(rows, len(some), "\n".join(some[-1]) if len(places) > limit else "")
 
-    def _write(self, one: Write) -> bool:
+    def _write(self, one: Write) -> str | None:
         known = self._rows.get(one.place)
         if one.text is None and one.expected is None:
             self._rows.pop(one.place, None)
             self._ends.pop(one.place, None)
-            return True
-        if (None if known is None else known.text) != one.expected:
-            return False
+            return ""
+        if (None if known is None else known.version) != one.expected:
+            return None
         if one.text is None:
             del self._rows[one.place]
             self._ends.pop(one.place, None)
         else:
-            self._rows[one.place] = Row(one.place, one.text)
+            etag = f"{next(self._etags)}" if self.has_etags else None
+            row = self._rows[one.place] = Row(one.place, one.text, etag)
             if one.forget_at is None:
                 self._ends.pop(one.place, None)
             elif one.forget_at != KEEP:
                 self._ends[one.place] = self._clock.monotonic() + one.forget_at - self._clock.wall()
-        return True
+            return row.version
+        return ""
 
     def _forget(self) -> None:
         now = self._clock.monotonic()

@@ -81,9 +81,9 @@ class NameList:
         if row is None or (isinstance(noted, Noted) and noted.is_off):
             return False
         text = msgspec.json.encode(Noted(self._rows.now(), is_off=True)).decode()
-        (done,) = await self._rows.table.write([Write(row.place, text, row.text)])
+        (done,) = await self._rows.table.write([Write(row.place, text, row.version)])
         self._looked.pop(name, None)
-        return done
+        return done is not None
 
     def is_old(self, noted: Noted) -> bool:
         """Whether it may be removed."""
@@ -93,7 +93,7 @@ class NameList:
     async def remove(self, rows: Sequence[Row]) -> None:
         """Remove rows, unless somebody noted the name since they were read."""
         if rows:
-            await self._rows.table.write([Write(row.place, None, row.text) for row in rows])
+            await self._rows.table.write([Write(row.place, None, row.version) for row in rows])
             for row in rows:
                 self._looked.pop(row.place.sort, None)
 

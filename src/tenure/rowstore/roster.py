@@ -108,8 +108,8 @@ class RowStoreRoster:
         # What each lease call lent stands under its owner (`lease_batches.py`).
         if await self._rows.table.page(f"o#{owner}", limit=1):
             return False
-        (removed,) = await self._rows.table.write([Write(row.place, None, row.text)])
-        return removed
+        (removed,) = await self._rows.table.write([Write(row.place, None, row.version)])
+        return removed is not None
 
     # -- for the adapter's other parts ---------------------------------------------------------------
 

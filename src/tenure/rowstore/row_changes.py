@@ -111,6 +111,11 @@ class RowChanges:
         """Whether the table removes rows by itself when their time is over."""
         return bool(getattr(self.table, "forgets", False))
 
+    @property
+    def _table_has_etags(self) -> bool:
+        """Whether the version of a row is something else than its text."""
+        return bool(getattr(self.table, "has_etags", False))
+
     def now(self) -> float:
         """The moment, on the table's line."""
         return self.table.now()
@@ -147,7 +152,7 @@ class RowChanges:
         rows = await self.table.get(places) if places else []
         for place, row in zip(places, rows, strict=True):
             thought = self._wrote.get(place)
-            if thought is not None and (row is None or row.text != thought.text):
+            if thought is not None and (row is None or row.version != thought.version):
                 self._wrote.pop(place, None)
         return [kind.read(row) for row in rows]
 
@@ -182,22 +187,22 @@ class RowChanges:
                     answers[number] = change.answer
                     continue
                 text = None if change.to is None else _encode(change.to).decode()
-                expected = None if row is None else row.text
-                forget_at = change.forget_at or self._forget_at(change.to, expected)
+                expected = None if row is None else row.version
+                forget_at = change.forget_at or self._forget_at(change.to, None if row is None else row.text)
                 forget_at = None if forget_at == NEVER else forget_at
                 writes.append((number, change.answer, Write(places[number], text, expected, forget_at)))
             done = await self._write([write for _, _, write in writes], looks) if writes else []
-            for (number, answer, write), ok in zip(writes, done, strict=True):
-                self._remember(write, ok=ok)
-                if ok:
+            for (number, answer, write), version in zip(writes, done, strict=True):
+                self._remember(write, version)
+                if version is not None:
                     answers[number] = answer
             left = [number for number in left if number not in answers]
-            if not all(done) and tried > 1:
+            if None in done and tried > 1:
                 await asyncio.sleep(0.005 * min(tried, 20))
         raise BrokerUnavailable("too many concurrent changes to the same row; nothing was done; retrying")
 
-    async def _write(self, writes: list[Write], looks: Iterator[int]) -> list[bool]:
-        """Whether each was carried out. If no answer came, look for it; if that fails too, nothing is known."""
+    async def _write(self, writes: list[Write], looks: Iterator[int]) -> list[str | None]:
+        """The new version of each that was carried out. Looks where no answer came; if that fails, nothing is known."""
         try:
             return await self.table.write(writes)
         except BrokerUnavailable as error:
@@ -207,7 +212,7 @@ class RowChanges:
                 rows = await self.table.get([write.place for write in writes])
             except BrokerUnavailable:
                 raise error from None
-        return [(None if row is None else row.text) == write.text for row, write in zip(rows, writes, strict=True)]
+        return [_found(row, write) for row, write in zip(rows, writes, strict=True)]
 
     def _thought(self, places: list[RowKey], *, tried: int, are_new: bool) -> dict[RowKey, Row | None]:
         """What rows are thought to say, at first."""
@@ -223,12 +228,12 @@ class RowChanges:
         found = dict(zip(asked, await self.table.get(asked), strict=True)) if asked else {}
         return [thought[place] if place in thought else found.get(place) for place in places]
 
-    def _remember(self, write: Write, *, ok: bool) -> None:
+    def _remember(self, write: Write, version: str | None) -> None:
         """Keep what was just written about a message that is lent, and not done: its holder speaks next."""
         self._wrote.pop(write.place, None)
         text = write.text
-        if ok and text is not None and len(text) <= _LONGEST and _LEASED in text and _DONE not in text:
-            self._wrote[write.place] = Row(write.place, text)
+        if version is not None and text is not None and len(text) <= _LONGEST and _LEASED in text and _DONE not in text:
+            self._wrote[write.place] = Row(write.place, text, None if version == text else version)
             if len(self._wrote) > _REMEMBERED:
                 self._wrote.popitem(last=False)
 
@@ -236,6 +241,16 @@ class RowChanges:
         """As `change`, for one row."""
         (answer,) = await self.change(kind, [place], lambda _, value: decide(value))
         return answer
+
+    async def remove(self, place: RowKey, text: str) -> None:
+        """Remove a row if it still says this."""
+        version = text
+        if self._table_has_etags:
+            (row,) = await self.table.get([place])
+            if row is None or row.text != text:
+                return
+            version = row.version
+        await self.table.write([Write(place, None, version)])
 
     def _forget_at(self, value: Any, before: str | None) -> float | None:
         """What is on its way is kept as long as SQS can keep it, and the ledger's window more.
@@ -281,6 +296,13 @@ class RowChanges:
 
 
 _TEXT = Kind(str)
+
+
+def _found(row: Row | None, write: Write) -> str | None:
+    """What `Table.write` would have answered, by what the row says now."""
+    if row is None:
+        return "" if write.text is None else None
+    return row.version if row.text == write.text else None
 
 
 def body_rows(shelf: int) -> str:

@@ -216,7 +216,7 @@ async def _take_back(store: Store, message: Message, why: str) -> Reason:
     """The queue will never take it: its entry goes too."""
     (row,) = await store.table.get([entry_place(message.id)])
     if row is not None:
-        await store.table.write([Write(row.place, None, row.text)])
+        await store.table.write([Write(row.place, None, row.version)])
     return Reason(
         "refused_by_queue", f"message {message.id} was not stored: {store.queue.traits.service} refused it ({why})"
     )

@@ -65,9 +65,9 @@ def _seat(entry: Entry | None) -> UniqueStanding:
 async def _replace(store: Store, place: RowKey, row: Row | None, after: _ROW, outgoing: Outgoing) -> Row | None:
     """The row as it is now. None: it has changed since it was read."""
     text = msgspec.json.encode(after).decode()
-    write = Write(place, text, None if row is None else row.text, _forget_at(store, outgoing))
-    (ok,) = await store.table.write([write])
-    return Row(place, text) if ok else None
+    write = Write(place, text, None if row is None else row.version, _forget_at(store, outgoing))
+    (version,) = await store.table.write([write])
+    return None if version is None else Row(place, text, version)
 
 
 async def _mark(store: Store, row: Row, outgoing: Outgoing) -> bool:

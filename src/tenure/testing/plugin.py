@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 INI = "tenure_virtual_time"
 #: Fixtures of these kinds bring virtual time along, and are entered for the length of the test.
 _KIT, _HARNESS = ("tenure.testing.kit", "Kit"), ("tenure.testing.harness", "Harness")
+_PARTS = ("tenure.testing.row_harness", "TableHarness"), ("tenure.testing.row_harness", "QueueHarness")
 _NOT_ASYNC = "a test with a kit must be async, or nothing runs in it: write `async def {}`. Nothing was done"
 
 
@@ -101,7 +102,7 @@ def _coroutine_function(item: pytest.Item) -> Callable[..., Any] | None:
 def _is_ours(item: pytest.Function) -> bool:
     if item.get_closest_marker("virtual_time") is not None or item.config.getini(INI):
         return True
-    kinds = _loaded(_KIT, _HARNESS)
+    kinds = _loaded(_KIT, _HARNESS, *_PARTS)
     return any(isinstance(value, kinds) for value in item.funcargs.values())
 
 
@@ -121,7 +122,7 @@ def _plain(test: Callable[..., Any], item: pytest.Function) -> Callable[..., Non
         from tenure.testing.faults import FaultNotStruck  # noqa: PLC0415
         from tenure.testing.promised import NeverAwaited  # noqa: PLC0415
 
-        enter_all, kinds, kits = item.config.getini(INI), _loaded(_KIT, _HARNESS), _kits(item)
+        enter_all, kinds, kits = item.config.getini(INI), _loaded(_KIT, _HARNESS, *_PARTS), _kits(item)
         shown = [id(value) for value in arguments.values()]
         try:
             running.run(

@@ -216,10 +216,10 @@ async def test_workers_that_tell_at_the_same_time_do_not_pay_for_refused_writes(
         table, told = store.table, collections.Counter[bool]()
         write = table.write
 
-        async def slow(batch: Sequence[Write]) -> list[bool]:
+        async def slow(batch: Sequence[Write]) -> list[str | None]:
             await asyncio.sleep(0.005)
             done = await write(batch)
-            told.update(done)
+            told.update(version is not None for version in done)
             return done
 
         table.write = slow  # type: ignore[method-assign]
@@ -267,7 +267,7 @@ def _written(house: SqsHarness) -> list[Write]:
     written: list[Write] = []
     write = house._table.write
 
-    async def noted(batch: Sequence[Write]) -> list[bool]:
+    async def noted(batch: Sequence[Write]) -> list[str | None]:
         written.extend(one for one in batch if one.place.part.startswith("m#"))
         return await write(batch)
 
@@ -311,7 +311,7 @@ async def test_pages_of_events_are_removed_by_the_table_where_nobody_prunes(
         written: list[float | None] = []
         write = table.write
 
-        async def noted(batch: Sequence[Write]) -> list[bool]:
+        async def noted(batch: Sequence[Write]) -> list[str | None]:
             written.extend(one.forget_at for one in batch if one.place.part == "j")
             return await write(batch)
 

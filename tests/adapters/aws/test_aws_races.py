@@ -134,7 +134,7 @@ class LateTable(MemoryTable):
     late: Callable[[Write], bool] | None = None
     _waiting: Sequence[Write] = ()
 
-    async def write(self, batch: Sequence[Write]) -> list[bool]:
+    async def write(self, batch: Sequence[Write]) -> list[str | None]:
         if self.late is not None and any(map(self.late, batch)):
             self._waiting, self.late = batch, None
             raise BrokerUnavailable("no answer", outcome_unknown=True)

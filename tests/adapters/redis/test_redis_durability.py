@@ -134,7 +134,7 @@ async def test_a_settle_is_repeated_until_a_replica_has_it(pair: Pair) -> None:
 
 async def test_state_that_is_kept_here_for_another_broker_is_confirmed_too(pair: Pair) -> None:
     async with _table(pair.url + _PATIENT) as table:
-        assert await table.write([Write(_PLACE, "claimed", None)]) == [True]
+        assert await table.write([Write(_PLACE, "claimed", None)]) == ["claimed"]
         assert _told(pair.replica) == "claimed"  # the replica's own word, at once
 
 

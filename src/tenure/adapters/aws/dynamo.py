@@ -17,7 +17,7 @@ from tenure.adapters.aws.session import Session
 from tenure.errors import BrokerError, BrokerUnavailable, PermissionMissing, StoreMissing
 from tenure.retry import RetryPolicy
 from tenure.rules.cloud_errors import AnswerKind
-from tenure.table import KEEP, Row, RowKey, Scanned, Write, split_mark
+from tenure.table import KEEP, Row, RowKey, Scanned, Write, split_mark, text_versions
 
 T = TypeVar("T")
 
@@ -91,7 +91,7 @@ class DynamoTable:
                 raise BrokerUnavailable(f"{self._place} leaves {len(keys)} of {len(some)} reads undone; tried again")
         return [found.get(place) for place in places]
 
-    async def write(self, batch: Sequence[Write]) -> list[bool]:
+    async def write(self, batch: Sequence[Write]) -> list[str | None]:
         answers: dict[int, bool] = {}
         together = [number for number, one in enumerate(batch) if not _is_alone(one)]
         alone = [number for number, one in enumerate(batch) if _is_alone(one)]
@@ -104,7 +104,7 @@ class DynamoTable:
             if error.outcome_unknown or not answers:
                 raise
             raise BrokerUnavailable(f"{error}; a part of it was done", outcome_unknown=True) from error
-        return [answers[number] for number in range(len(batch))]
+        return text_versions(batch, [answers[number] for number in range(len(batch))])
 
     async def page(self, part: str, *, after: str = "", limit: int = 100, backwards: bool = False) -> list[Row]:
         condition, values = "#part = :part", {":part": {"S": part}}

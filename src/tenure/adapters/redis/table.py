@@ -23,7 +23,7 @@ from tenure.adapters.redis.store import RedisStore
 from tenure.adapters.redis.topology import ScriptCall
 from tenure.clock import Clock
 from tenure.examination import Examination
-from tenure.table import KEEP, Row, RowKey, Scanned, Write
+from tenure.table import KEEP, Row, RowKey, Scanned, Write, text_versions
 
 #: Parts of one row or a few, which are never read in order; these may be forgotten as a whole.
 _ALONE = ("m#", "k#", "u#", "banned#")
@@ -82,8 +82,8 @@ class RedisTable:
         found = [(place, next(texts[place.part])) for place in places]
         return [None if text is None else Row(place, bytes(text).decode()) for place, text in found]
 
-    async def write(self, batch: Sequence[Write]) -> list[bool]:
-        return await self.commit([[one] for one in batch])
+    async def write(self, batch: Sequence[Write]) -> list[str | None]:
+        return text_versions(batch, await self.commit([[one] for one in batch]))
 
     async def commit(self, groups: Sequence[Group]) -> list[bool]:
         """Carry out each group as a whole, or not at all."""

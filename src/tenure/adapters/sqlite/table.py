@@ -13,7 +13,7 @@ from typing import TypeVar
 
 from tenure.adapters.sqlite.faults import translate
 from tenure.clock import Clock, SystemClock
-from tenure.table import KEEP, Row, RowKey, Scanned, Write, split_mark
+from tenure.table import KEEP, Row, RowKey, Scanned, Write, split_mark, text_versions
 
 T = TypeVar("T")
 
@@ -63,8 +63,8 @@ class LocalTable:
 
         return await self._do(lambda: read(self._opened()))
 
-    async def write(self, batch: Sequence[Write]) -> list[bool]:
-        return await self.commit([[one] for one in batch])
+    async def write(self, batch: Sequence[Write]) -> list[str | None]:
+        return text_versions(batch, await self.commit([[one] for one in batch]))
 
     async def commit(self, groups: Sequence[Sequence[Write]]) -> list[bool]:
         """Carry out each group as a whole, or not at all."""

@@ -14,14 +14,34 @@ import inspect
 import traceback
 import unittest
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any
+from types import TracebackType
+from typing import Any, Protocol
 
 import msgspec
 
-from tenure.testing.harness import Harness
-from tenure.testing.virtual import run_virtual
+from tenure.clock import Clock
+from tenure.testing.virtual import VirtualClock, run_virtual
 
 Suite = type[Any]
+
+
+class Harnessed(Protocol):
+    """Something under test, from `async with` to its end, on a clock: a `Harness`, or one of a small port."""
+
+    @property
+    def clock(self) -> Clock:
+        """The clock that it runs on."""
+        ...
+
+    async def __aenter__(self) -> Any:
+        """Open it."""
+        ...
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Close it."""
+        ...
 
 
 class Failure(msgspec.Struct, frozen=True):
@@ -43,7 +63,7 @@ def list_tests(suite: Suite) -> list[str]:
 
 
 def run_suites(
-    suites: Suite | Iterable[Suite], factory: Callable[[], Harness], *, stop_at_first: bool = False
+    suites: Suite | Iterable[Suite], factory: Callable[[], Harnessed], *, stop_at_first: bool = False
 ) -> list[Failure]:
     """Run every test and return which failed. A test that does not apply to this broker counts as passed."""
     failures: list[Failure] = []
@@ -55,11 +75,12 @@ def run_suites(
     return failures
 
 
-def _run(suite: Suite, factory: Callable[[], Harness]) -> Iterator[Failure]:
+def _run(suite: Suite, factory: Callable[[], Harnessed]) -> Iterator[Failure]:
     for test in list_tests(suite):
         harness = factory()
         try:
-            run_virtual(_call(suite, test, harness), harness.clock)
+            clock = harness.clock if isinstance(harness.clock, VirtualClock) else None
+            run_virtual(_call(suite, test, harness), clock)
         except unittest.SkipTest:
             continue
         except Exception as error:  # noqa: BLE001 - whatever a broker raises, it is a failed test
@@ -67,7 +88,7 @@ def _run(suite: Suite, factory: Callable[[], Harness]) -> Iterator[Failure]:
             yield Failure(suite.__name__, test, said, "".join(traceback.format_exception(error)))
 
 
-async def _call(suite: Suite, test: str, harness: Harness) -> None:
+async def _call(suite: Suite, test: str, harness: Harnessed) -> None:
     async with harness:
         await getattr(suite(), test)(harness)
 

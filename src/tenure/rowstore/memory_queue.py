@@ -38,6 +38,10 @@ class _Stored(msgspec.Struct):
     receipt: str = ""
     receives: int = 0
 
+    def spoil(self, body: str) -> None:
+        """Put another body in the place of its own: for tests."""
+        self.sent = msgspec.structs.replace(self.sent, body=body)
+
 
 class MemoryQueues:
     """All queues of the service."""
@@ -119,13 +123,13 @@ class MemoryQueue:
     async def receive(
         self, physical: PhysicalQueue, want: int, visibility: int, wait: float = 0.0
     ) -> list[ReceivedCopy]:
+        await asyncio.sleep(0)
         until = self._clock.monotonic() + wait
         while not (copies := self._receive(physical, min(want, self._traits.batch), visibility)):
             left = until - self._clock.monotonic()
             if left <= 0:
                 break
             await asyncio.sleep(min(_LOOK_SECONDS, left))
-        await asyncio.sleep(0)
         return copies
 
     def _receive(self, physical: PhysicalQueue, want: int, visibility: int) -> list[ReceivedCopy]:

@@ -79,7 +79,7 @@ class MemoryTable:
             if one.forget_at is None:
                 self._ends.pop(one.place, None)
             elif one.forget_at != KEEP:
-                self._ends[one.place] = self._clock.monotonic() + one.forget_at - self._clock.wall()
+                self._ends[one.place] = self._clock.monotonic() + one.forget_at - self.wall()
             return row.version
         return ""
 

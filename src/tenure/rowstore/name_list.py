@@ -81,8 +81,8 @@ class NameList:
         if row is None or (isinstance(noted, Noted) and noted.is_off):
             return False
         text = msgspec.json.encode(Noted(self._rows.now(), is_off=True)).decode()
+        self._looked.pop(name, None)  # first: a sender of this process that looks now notes it anew, and wins
         (done,) = await self._rows.table.write([Write(row.place, text, row.version)])
-        self._looked.pop(name, None)
         return done is not None
 
     def is_old(self, noted: Noted) -> bool:

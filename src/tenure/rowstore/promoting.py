@@ -78,13 +78,13 @@ def _refusal(store: Store, id: str, entry: Entry) -> str:
 async def _show(store: Store, half: dict[str, Entry]) -> None:
     """Let the copies be received now."""
     await store.queue.hide([receipt_in(entry) for entry in half.values() if entry.receipt])
-    parcels = [
+    copies = [
         OutgoingCopy(PhysicalQueue(entry.queue, entry.level), id, entry.body, head=entry.head)
         for id, entry in half.items()
         if not entry.receipt
     ]
     # One that the queue refuses comes with its first copy.
-    await store.queue.send(parcels)
+    await store.queue.send(copies)
     store.heard({PhysicalQueue(entry.queue, entry.level) for entry in half.values()})
 
 

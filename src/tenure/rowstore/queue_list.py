@@ -26,7 +26,8 @@ async def queues(store: Store) -> list[str]:
 
 async def note(store: Store, names: Sequence[str]) -> None:
     """Something is about to be sent to these, or was lent from them. Almost always this asks nobody."""
-    store.served.update(await store.names.note(names))
+    noted = await store.names.note(names)
+    store.served.update(noted)  # the set of now: `resolve` may have replaced it meanwhile
 
 
 async def resolve(store: Store, served: Sequence[str], excluded: Sequence[str] = ()) -> list[str]:
@@ -36,7 +37,9 @@ async def resolve(store: Store, served: Sequence[str], excluded: Sequence[str] =
     now = store.clock.monotonic()
     if now - store.served_at >= REFRESH_SECONDS:
         # Those that were taken off the list a moment ago too: a sender may not know it yet.
-        store.served = {row.place.sort for row, _ in await store.names.read()}
+        before = set(store.served)
+        listed = {row.place.sort for row, _ in await store.names.read()}
+        store.served = listed | (store.served - before)  # what was noted while the list was read is not in it
         store.served_at = now
     names = {name for name in served if not is_pattern(name)}
     return served_of(sorted(store.served | names), served, excluded)
@@ -52,6 +55,10 @@ async def forget(store: Store, queue: str) -> bool:
         return False
     is_off = await store.names.take_off(queue)
     store.served.discard(queue)
+    if is_off and not await _is_empty(store, queue):
+        # Another process sent to it in between, and trusts its own earlier look at the list.
+        await store.names.note([queue])
+        return False
     return is_off
 
 

@@ -79,13 +79,16 @@ async def _send(store: Store, batch: Sequence[Outgoing]) -> list[Sent]:
         else:
             texts[number] = packed
     # Before anything lies there: whoever serves patterns must know the queue by then.
-    await queue_list.note(store, list(dict.fromkeys(batch[number].message.queue for number in texts)))
+    names = list(dict.fromkeys(batch[number].message.queue for number in texts))
+    await queue_list.note(store, names)
     found = await _enter(store, batch, texts)
     going = [number for number, how in found.items() if how != _KNOWN]
-    parcels = [_parcel(store, batch[number], *texts[number]) for number in going]
-    told = await store.queue.send(parcels)
-    for parcel in {(parcel.physical, parcel.delay): parcel for parcel in parcels}.values():
-        store.heard([parcel.physical], parcel.delay)
+    copies = [_copy(store, batch[number], *texts[number]) for number in going]
+    told = await store.queue.send(copies)
+    # Asks nobody, unless this process took one of them off the list meanwhile.
+    await queue_list.note(store, names)
+    for copy in {(copy.physical, copy.delay): copy for copy in copies}.values():
+        store.heard([copy.physical], copy.delay)
     for number, why in zip(going, told, strict=True):
         if why:
             answers[number] = Sent(
@@ -138,7 +141,7 @@ def _entry(store: Store, outgoing: Outgoing, known: Entry | None, packed: tuple[
     return entry
 
 
-def _parcel(store: Store, outgoing: Outgoing, text: str, head: str) -> OutgoingCopy:
+def _copy(store: Store, outgoing: Outgoing, text: str, head: str) -> OutgoingCopy:
     message = outgoing.message
     group = group_of(message) if store.queue.keeps_order(message.queue) else ""
     return OutgoingCopy(

@@ -11,9 +11,9 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     #: How messages are written (`wire.py`). Both forms are read.
     wire: str = ENVELOPE
     #: How long finished messages and done keys are remembered.
-    keep_seconds: float
+    keep_seconds: float = 7 * 86_400.0
     #: How long one delivery may be held, however often it is touched.
-    hold_seconds: float
+    hold_seconds: float = 11.5 * 3600.0
     body_limit: int
     #: Where the state is, for people.
     state_place: str

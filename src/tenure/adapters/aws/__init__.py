@@ -11,16 +11,14 @@ from collections.abc import Callable
 
 import msgspec
 
+from tenure import rowstore
 from tenure.adapters.aws.dynamo import DynamoTable
 from tenure.adapters.aws.options import Options, read_options
 from tenure.adapters.aws.session import Prepare, Session
 from tenure.adapters.aws.sqs import SqsQueue
 from tenure.clock import SYSTEM_CLOCK, Clock
 from tenure.delivery_queue import DeliveryQueue
-from tenure.rowstore.broker import RowStoreBroker
-from tenure.rowstore.settings import Settings
-from tenure.rowstore.state import RowStoreState
-from tenure.rowstore.store import Store
+from tenure.rowstore import RowStoreBroker, RowStoreState, Settings
 from tenure.table import Table
 
 __all__ = ["DynamoTable", "MakeTable", "Options", "SqsQueue", "connect", "read_options", "settings"]
@@ -51,8 +49,7 @@ def connect(
         session = shared.twin()
         return SqsQueue(session), make_table(session)
 
-    store = Store(services, clock, settings(options))
-    return RowStoreBroker(store), RowStoreState(store)
+    return rowstore.connect(services, settings=settings(options), clock=clock)
 
 
 def settings(options: Options) -> Settings:

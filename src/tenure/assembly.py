@@ -1,7 +1,8 @@
 """The composition root: from a URL to a broker and its state.
 
-The only importer of adapters, and only of the one that is asked for. Brokers of others are found by the
-entry point group `tenure.brokers`: a function `connect(url, clock=…)` that returns `(broker, state)`.
+The only importer of adapters, and only of the one that is asked for. Brokers of other packages are found by the
+entry point group `tenure.brokers`: a function `connect(url, clock=…)` that returns `(broker, state)`
+(`docs/how-to/write-a-broker.md`).
 """
 
 import importlib.util
@@ -25,6 +26,9 @@ from tenure.url_options import DATABASES, safe_url
 logger = logging.getLogger("tenure.assembly")
 
 Backend = tuple[Broker, State]
+
+#: The entry points by which brokers of other packages are found: `name = module:connect`, with the URL's scheme.
+_GROUP = "tenure.brokers"
 
 #: The file of `state=local`, in the folder where the process runs.
 _LOCAL = "tenure-state.db"
@@ -83,13 +87,7 @@ def connect(url: str, *, clock: Clock, must_exist: bool = False) -> Backend:
             account = azure.read_options(shown, parts)
             elsewhere = None if account.state_url is None else _table(shown, account.state_url, clock)
             return azure.connect(account, clock=clock, must_exist=must_exist, make_table=elsewhere)
-    from importlib.metadata import entry_points  # slow, and rarely needed
-
-    for entry in entry_points(group="tenure.brokers", name=parts.scheme):
-        backend: Backend = entry.load()(url, clock=clock)
-        return backend
-    msg = f"{shown!r} names no broker Tenure knows; use one of: {_KNOWN}{_meant(shown, parts.scheme)}"
-    raise BadURL(msg)
+    return _third_party(url, shown, parts.scheme, clock)
 
 
 def _meant(shown: str, scheme: str) -> str:
@@ -185,6 +183,27 @@ def creating(url: str) -> str:
     if parts.scheme not in _MADE_IF_ASKED or "create" in dict(parse_qsl(parts.query, keep_blank_values=True)):
         return url
     return f"{url}{'&' if parts.query else '?'}create=yes"
+
+
+def _third_party(url: str, shown: str, scheme: str, clock: Clock) -> Backend:
+    """Broker and state of another package, by its entry point (`docs/how-to/write-a-broker.md`)."""
+    from importlib.metadata import entry_points  # slow, and rarely needed
+
+    others = entry_points(group=_GROUP)
+    for entry in others.select(name=scheme):
+        package = entry.dist.name if entry.dist is not None else entry.value
+        try:
+            make: Callable[..., Backend] = entry.load()
+        except (ImportError, AttributeError) as error:
+            msg = (
+                f"{scheme}:// is a broker of the package {package}, which cannot be loaded ({error}); nothing was "
+                "started. Install what it needs, or another version of it"
+            )
+            raise ConfigurationError(msg) from error
+        return make(url, clock=clock)
+    known = ", ".join([_KNOWN, *sorted(f"{entry.name}://…" for entry in others)])
+    msg = f"{shown!r} names no broker Tenure knows; use one of: {known}{_meant(shown, scheme)}"
+    raise BadURL(msg)
 
 
 def _table(shown: str, url: str, clock: Clock) -> Callable[[object], GroupTable]:

@@ -125,14 +125,16 @@ class PartOfTable:
 
     async def get(self, places: Sequence[RowKey]) -> list[Row | None]:
         rows = await self._inner.get([self._inside(place) for place in places])
-        return [None if row is None else Row(place, row.text) for place, row in zip(places, rows, strict=True)]
+        return [
+            None if row is None else Row(place, row.text, row.etag) for place, row in zip(places, rows, strict=True)
+        ]
 
     async def write(self, batch: Sequence[Write]) -> list[str | None]:
         return await self._inner.write([msgspec.structs.replace(one, place=self._inside(one.place)) for one in batch])
 
     async def page(self, part: str, *, after: str = "", limit: int = 100, backwards: bool = False) -> list[Row]:
         rows = await self._inner.page(self._name + part, after=after, limit=limit, backwards=backwards)
-        return [Row(RowKey(part, row.place.sort), row.text) for row in rows]
+        return [Row(RowKey(part, row.place.sort), row.text, row.etag) for row in rows]
 
     def _inside(self, place: RowKey) -> RowKey:
         return RowKey(self._name + place.part, place.sort)

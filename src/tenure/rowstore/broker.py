@@ -1,4 +1,4 @@
-"""The broker port on SQS: each verb is an act on entries, and then a word to the queue.
+"""The broker port over rows: each verb is an act on entries, and then a word to the queue.
 
 What a verb does is in the file named after the act: `sending`, `lending`, `holding`, `settling`, `returning`,
 `operating`, `promoting`, `announcements`, `looking`, `counting`, `queue_list`; the truth about a message is its entry
@@ -55,7 +55,7 @@ from tenure.verdict import Reason
 
 
 class RowStoreBroker:
-    """Lends messages from SQS."""
+    """Lends messages that a delivery queue brings."""
 
     def __init__(self, store: Store, share: LimitShare | None = None, estimate: WaitingEstimate | None = None) -> None:
         """Made by `connect`. `share`, `estimate`: of the same process."""
@@ -204,7 +204,7 @@ class RowStoreBroker:
         return await queue_list.queues(self._store)
 
     async def forget_queue(self, queue: str) -> bool:
-        """Take a queue off Tenure's list. The queue of SQS itself is never deleted: it may be somebody else's too."""
+        """Take a queue off Tenure's list. The physical queue is never deleted: it may be somebody else's too."""
         return await self._store.act(queue_list.forget(self._store, queue))
 
     async def erase(self, queue: str, after: str = "") -> Erased:  # noqa: ARG002 - of the contract

@@ -1,4 +1,4 @@
-"""Counting: about how much lies in each queue, by SQS's own counts and by what the state knows is lent or dead."""
+"""Counting: about how much lies in each queue, by the queue's own counts and by what the state knows is lent or dead."""
 
 import asyncio
 from collections.abc import Sequence
@@ -14,7 +14,7 @@ _MANY = 100_000
 
 
 async def depth(store: Store, queues: Sequence[str] | None) -> list[Depth]:
-    """About how much lies in each queue: what SQS says, with what is lent and dead by our own account."""
+    """About how much lies in each queue: what the service says, with what is lent and dead by our own account."""
     names = await _names(store) if queues is None else list(queues)
     lent = await leased(store) if names else {}
     found: list[Depth] = []
@@ -29,7 +29,7 @@ async def depth(store: Store, queues: Sequence[str] | None) -> list[Depth]:
 
 
 async def _names(store: Store) -> list[str]:
-    """The queues that SQS has, those that Tenure knows, and those that only have dead letters."""
+    """The queues that the service has, those that Tenure knows, and those that only have dead letters."""
     known = {row.place.sort for row, noted in await store.names.read() if not noted.is_off}
     return sorted({*known, *await store.queue.names(), *await dead_letter_index.queues(store)})
 
@@ -50,7 +50,7 @@ async def _depth(store: Store, queue: str, lent: int) -> Depth:
 
 
 async def waiting(store: Store, queue: str) -> int | None:
-    """About how many wait: visible, or delayed by SQS. What waits by a timer of its own is not among them."""
+    """About how many wait: visible, or delayed by the service. What waits by a timer of its own is not among them."""
     said = await counts(store, queue)
     return None if said is None else said[0] + said[2]
 

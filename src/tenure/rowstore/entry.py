@@ -1,4 +1,4 @@
-"""An entry: one message as the state knows it. It is the truth about the message; SQS only delivers.
+"""An entry: one message as the state knows it. It is the truth about the message; the queue only delivers.
 
 The queue's visibility is a timer that says when somebody will look again. Who holds the message, since when, until
 when and how often anything happened to it stands here, and is changed by compare-and-set alone. An entry holds no
@@ -117,7 +117,7 @@ class Entry(msgspec.Struct, gc=False, omit_defaults=True):
     #: What the holder told of the work: `Lease.size`, `Lease.predicted_seconds`.
     size: float | None = None
     predicted: float | None = None
-    #: SQS's own id of the copy that was last lent.
+    #: The service's own id of the copy that was last lent.
     copy: str = ""
 
     #: The highest fence that was ever given out for a claim alone; that of a lease is in `fence`.

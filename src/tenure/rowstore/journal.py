@@ -1,6 +1,6 @@
 """The journal: events in one order, samples of each task, and tallies, as rows of the table.
 
-LogPages of events carry the time after which the table may remove them (DynamoDB's time to live, which is free): a day
+Pages of events carry the time after which the table may remove them (DynamoDB's time to live, which is free): a day
 after `prune` would have, for when nobody prunes. How long that is stands in a row of its own, written by `prune`; and
 with it the newest place, so that places go on rising when no page is left.
 """

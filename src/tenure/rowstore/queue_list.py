@@ -2,7 +2,7 @@
 
 Noted at `send` and when something is lent (`name_list.py`). A worker on patterns reads the list every 15 seconds, so a
 queue that is made while it runs is served soon; one that this process itself sends to is known at once. Tenure's list
-only: no verb here makes or deletes a queue of SQS.
+only: no verb here makes or deletes a physical queue.
 """
 
 import asyncio
@@ -15,7 +15,7 @@ from tenure.table import Row
 
 #: How old a worker's view of the list may be.
 REFRESH_SECONDS = 15.0
-#: How often a process that sweeps looks for queues that may go; and how many of them it asks SQS about then.
+#: How often a process that sweeps looks for queues that may go; and how many of them it asks the service about then.
 _TIDY_SECONDS, _TIDIED = 600.0, 50
 
 
@@ -46,9 +46,9 @@ async def resolve(store: Store, served: Sequence[str], excluded: Sequence[str] =
 
 
 async def forget(store: Store, queue: str) -> bool:
-    """Take a queue off Tenure's list if nothing is in it. The queue of SQS stays as it is.
+    """Take a queue off Tenure's list if nothing is in it. The physical queue stays as it is.
 
-    SQS counts roughly, and a message that was sent in the last seconds may not be counted yet; it is not lost, because
+    Services count roughly, and a message that was sent in the last seconds may not be counted yet; it is not lost, because
     whoever is lent it notes the queue again, and workers on patterns go on asking the queue for ten minutes.
     """
     if not await _is_empty(store, queue):

@@ -1,4 +1,4 @@
-"""A receipt as a lease carries it: the level of the physical queue, and SQS's own handle."""
+"""A receipt as a lease carries it: the level of the physical queue, and the service's own handle."""
 
 from tenure.delivery_queue import CopyReceipt, PhysicalQueue
 from tenure.lease import Lease

@@ -1,7 +1,8 @@
 """Receiving: copies from the physical queues, the queues of a request in turn and the highest priority first.
 
 What a poll brought before anybody asked comes first (`prefetch.py`); where queues are many, that is nearly all. A copy
-that was received is lent to nobody yet: that is decided by what the state says of its message. Before: `queues.py`.
+that was received is lent to nobody yet: that is decided by what the state says of its message. Before:
+the delivery queue.
 After: `lease_decision.py`.
 """
 

@@ -47,7 +47,7 @@ _LOOKS = 3
 _BODY_PAGE = 90_000
 #: What is kept of a dead letter: its body, and the attributes of one that is not ours.
 _BODY, _ATTRIBUTES = "b", "a"
-#: SQS keeps no message longer.
+#: No delivery queue keeps a message longer; SQS keeps it for so long.
 _RETENTION_SECONDS = 14 * 86_400.0
 
 _encode = msgspec.json.Encoder().encode
@@ -133,7 +133,7 @@ class RowChanges:
         return self.clock.wall() + self.keep_seconds
 
     def kept_after_the_queue(self) -> float:
-        """When what belongs to a message that is sent now may be forgotten: SQS may keep it for long before it ends."""
+        """When what belongs to a message that is sent now may be forgotten: the queue may keep it for long before it ends."""
         return self.kept_until() + _RETENTION_SECONDS
 
     def next_fence(self, top: int) -> int:
@@ -253,7 +253,7 @@ class RowChanges:
         await self.table.write([Write(place, None, version)])
 
     def _forget_at(self, value: Any, before: str | None) -> float | None:
-        """What is on its way is kept as long as SQS can keep it, and the ledger's window more.
+        """What is on its way is kept as long as the queue can keep it, and the ledger's window more.
 
         A dead letter is kept always, and so is what asked to be announced, until it was (`announcements.py`).
         """

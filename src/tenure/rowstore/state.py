@@ -11,7 +11,7 @@ from tenure.rowstore.store import Store
 
 
 class RowStoreState:
-    """State in a table, of DynamoDB or of another store."""
+    """State in a table, whichever store keeps it."""
 
     def __init__(self, store: Store) -> None:
         """Made by `connect`."""

@@ -18,7 +18,7 @@ from tenure.rowstore.store import Store
 from tenure.rules.uniqueness import PAUSE_SECONDS, Named, UniqueStanding, standing, with_this
 from tenure.table import Row, RowKey, Write
 
-#: As long as SQS keeps a message.
+#: As long as a queue keeps a message.
 _RETENTION = 14 * 86_400.0
 
 _ROW = tuple[Named, ...]

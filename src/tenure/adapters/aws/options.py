@@ -66,7 +66,7 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
     #: Whether queues and the table are made where they are missing.
     create: bool = False
     priorities: int = 1
-    #: How messages are written (`wire.py`). Both are read.
+    #: How messages are written (`rowstore/wire.py`). Both are read.
     wire: str = ENVELOPE
     #: Whether a queue may be used whose own policy moves messages away after few receives (`redrive_policy.py`).
     accepts_redrive_policy: bool = False

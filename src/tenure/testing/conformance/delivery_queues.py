@@ -115,7 +115,7 @@ class DeliveryQueues:
         assert await harness.ids() == []
 
     async def test_many_are_sent_received_and_deleted_in_one_call(self, harness: QueueHarness) -> None:
-        ids = [f"m{number:02}" for number in range(2 * harness.queue.traits.batch + 3)]
+        ids = [f"m{number:03}" for number in range(2 * harness.queue.traits.batch + 3)]
         await harness.send(*ids)
         copies = await harness.receive(len(ids), visibility=60)
         assert sorted(copy.id or "" for copy in copies) == ids

@@ -1,6 +1,6 @@
 """Looking at messages: one page of what is lent, of dead letters, or, on request, of anything by a scan.
 
-A delivery queue is never peeked at. So what can be looked at is what the state knows: entries, and the bodies of dead letters.
+Queues are never peeked at. What can be looked at is what the state knows: entries, and the bodies of dead letters.
 
     leased      by the batches of each owner (`lease_batches.py`); each page reads every held message, one unit each
     dead        by the index of each queue (`dead_letter_index.py`), oldest end first

@@ -1,4 +1,4 @@
-"""Counting: about how much lies in each queue, by the queue's own counts and by what the state knows is lent or dead."""
+"""Depths: about how much lies in each queue, by its own counts and by what the state knows is lent or dead."""
 
 import asyncio
 from collections.abc import Sequence

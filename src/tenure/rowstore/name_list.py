@@ -1,6 +1,6 @@
 """Lists of names in the table: which queues there are, and which queues have dead letters.
 
-A service itself lists queues, but it cannot say which of them Tenure uses, and an account may have thousands of others. So
+A service lists queues, but it cannot say which of them Tenure uses, and an account may have thousands of others. So
 whoever sends to a queue or is lent something from it notes its name, and goes on noting it now and then: every five
 minutes at most, so that it costs nothing a message. A name that was not noted for an hour may be taken off the list, if
 nothing is there; by then nobody relies on an earlier note any more, so a send at that very moment notes it anew.

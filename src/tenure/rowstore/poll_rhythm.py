@@ -1,6 +1,6 @@
 """The rhythm: when each physical queue is asked next, where one worker serves many of them.
 
-A request to a cloud is paid for, whether it brings something or not. So a queue that brought a full batch is asked again at
+A request is paid for, whether it brings something or not. So a queue that brought a full batch is asked again at
 once; one that brought less, with a poll; one that brought nothing more and more rarely, from every 5 to every 30
 seconds. What this process itself put into a queue, or returned to it, makes it due at that moment. Pure: no time, no
 calls. Used by `prefetch.py` and `receiving.py`.

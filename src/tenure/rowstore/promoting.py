@@ -6,7 +6,7 @@ receives it. If the process dies in between, the next promotion goes on from the
 queue's own timer ends. So it is where a worker writes that the message waits, and hides its copy only after this has
 shown it.
 
-Not every delayed message can be shown early: services give no receipt for one that nobody received yet, and no entry keeps
+Not every delayed message can be shown early: there is no receipt for one that nobody received yet, and no entry keeps
 a large body. Before: `sending.py`, `settling.py` or a hop (`lease_decision.py`). After: `lending.py`.
 """
 

@@ -48,7 +48,7 @@ async def resolve(store: Store, served: Sequence[str], excluded: Sequence[str] =
 async def forget(store: Store, queue: str) -> bool:
     """Take a queue off Tenure's list if nothing is in it. The physical queue stays as it is.
 
-    Services count roughly, and a message that was sent in the last seconds may not be counted yet; it is not lost, because
+    Services count roughly, and a message of the last seconds may not be counted yet; it is not lost, because
     whoever is lent it notes the queue again, and workers on patterns go on asking the queue for ten minutes.
     """
     if not await _is_empty(store, queue):

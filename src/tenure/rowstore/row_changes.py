@@ -133,7 +133,7 @@ class RowChanges:
         return self.clock.wall() + self.keep_seconds
 
     def kept_after_the_queue(self) -> float:
-        """When what belongs to a message that is sent now may be forgotten: the queue may keep it for long before it ends."""
+        """When what belongs to a message that is sent now may be forgotten: its queue may keep it for long."""
         return self.kept_until() + _RETENTION_SECONDS
 
     def next_fence(self, top: int) -> int:

@@ -118,6 +118,8 @@ class DeliveryTraits(msgspec.Struct, frozen=True, kw_only=True):
     #: A message is delayed for so long at most, hidden again and again. None: without end.
     max_total_delay_seconds: float | None
     priority_levels: int = 1
+    #: Hiding a copy gives it a new receipt, and the old one is refused.
+    renews_receipts: bool = False
 
 
 class DeliveryQueue(Protocol):

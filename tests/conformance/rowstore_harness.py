@@ -27,6 +27,7 @@ class OwnClockTable(MemoryTable):
 class RowStoreHarness(Harness):
     """Rows with etags, so that no part of the core can take a text for a version."""
 
+    renews_receipts = False
     has_own_clock = True
     finds_ids = False
     finds_envelopes = False
@@ -46,7 +47,8 @@ class RowStoreHarness(Harness):
         return broker, state
 
     def _services(self) -> tuple[DeliveryQueue, Table]:
-        return MemoryQueue(self._service, self.clock), self._table
+        queue = MemoryQueue(self._service, self.clock, renews_receipts=self.renews_receipts)
+        return queue, self._table
 
     async def damage(self, id: str) -> bytes:
         """Put another body in the place of the stored one."""
@@ -59,3 +61,9 @@ class RowStoreHarness(Harness):
     async def reopen(self) -> None:
         """The table and the queue outlive their connections."""
         await self._reopen()
+
+
+class RenewingHarness(RowStoreHarness):
+    """A queue whose receipts are renewed by each hide, as those of Storage Queues are."""
+
+    renews_receipts = True

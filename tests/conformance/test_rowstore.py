@@ -4,13 +4,14 @@ import pytest
 
 from tenure.testing.conformance import ALL_SUITES, pytest_classes
 
-from .rowstore_harness import RowStoreHarness
+from .rowstore_harness import RenewingHarness, RowStoreHarness
 
 
-@pytest.fixture
-def harness() -> RowStoreHarness:
+@pytest.fixture(params=[RowStoreHarness, RenewingHarness], ids=["same-receipts", "new-receipts"])
+def harness(request: pytest.FixtureRequest) -> RowStoreHarness:
     """A fresh store in virtual time."""
-    return RowStoreHarness()
+    kind: type[RowStoreHarness] = request.param
+    return kind()
 
 
 globals().update(pytest_classes(ALL_SUITES))

@@ -16,6 +16,7 @@ from tenure.owner import retired
 from tenure.rowstore import announcing, large_values
 from tenure.rowstore.entry import DONE, GONE, RUNNING, SENT, Claim, Entry, LargeValue
 from tenure.rowstore.process_memory import ProcessMemory
+from tenure.rowstore.receipts import receipt_of
 from tenure.rowstore.roster import RowStoreRoster
 from tenure.rowstore.row_changes import CLAIM, ENTRY, NEVER, OWN, Change, RowChanges, claim_place, entry_place, is_own
 from tenure.rules.send_id import send_id
@@ -210,6 +211,9 @@ class RowStoreLedger:
             claim.result, claim.handoffs = (b"", ()) if claim.bulk else (seal.result, seal.handoffs)
             claim.finished_at, claim.owner, claim.runner, claim.until = self._rows.clock.wall(), "", "", 0.0
             if entry is not None:
+                if entry.receipt:  # where another process has hidden the copy, only the row knows it
+                    receipt = receipt_of(entry.level, entry.receipt)
+                    self._memory.learn(token.id, token.owner, entry.fence, receipt)
                 entry.progress, entry.task = None, entry.task or token.scope.task
             is_new.add(number)
             intents.mark(number, claim, entry)

@@ -18,7 +18,7 @@ from tenure.errors import BrokerUnavailable
 from tenure.lease import Lease, LeaseRequest
 from tenure.message import MessageState
 from tenure.owner import retired
-from tenure.rowstore import lease_batches, queue_list, returning, wire
+from tenure.rowstore import lease_batches, queue_list, renewed_receipts, returning, wire
 from tenure.rowstore.entry import Entry
 from tenure.rowstore.lease_decision import Decision, decide_all
 from tenure.rowstore.receiving import heads_of_groups, receive
@@ -74,6 +74,7 @@ async def _lend_all(store: Store, request: LeaseRequest, copies: list[ReceivedCo
         if one.lease is not None and one_seen.message is None and one_seen.copy.attributes:
             store.memory.note(one.lease.id, one_seen.copy.attributes)
     await _finish(store, seen, decided, behind)
+    leases = await _hide_longer(store, seen, decided)
     await queue_list.note(store, list(dict.fromkeys(lease.queue for lease in leases)))
     return leases
 
@@ -97,6 +98,8 @@ def _shortest(store: Store, request: LeaseRequest, seen: list[SeenCopy]) -> floa
 async def _finish(store: Store, seen: list[SeenCopy], decided: list[Decision], behind: list[ReceivedCopy]) -> None:
     """Tell the queue what was decided."""
     drops, hides = [], [CopyReceipt(copy.physical, copy.receipt) for copy in behind]
+    ids = ["" for _ in behind]
+    renews = store.queue.traits.renews_receipts
     for one_seen, one in zip(seen, decided, strict=True):
         copy = one_seen.copy
         is_over = await _bury(store, one_seen, one.bury) if one.bury else one.drop
@@ -106,9 +109,29 @@ async def _finish(store: Store, seen: list[SeenCopy], decided: list[Decision], b
             hides.append(CopyReceipt(copy.physical, copy.receipt))
         elif one.hide is not None:
             hides.append(CopyReceipt(copy.physical, copy.receipt, one.hide))
-        elif one.lease is not None and one.lease.deadline + SLACK / 2 > copy.hidden_until:
+        elif one.lease is not None and not renews and _outlives(one.lease, copy):
             hides.append(CopyReceipt(copy.physical, copy.receipt, one.lease.seconds + SLACK))
-    await asyncio.gather(store.queue.delete(drops), store.queue.hide(hides))
+        ids += [one_seen.id] * (len(hides) - len(ids))
+    await asyncio.gather(store.queue.delete(drops), renewed_receipts.hide(store, ids, hides))
+
+
+async def _hide_longer(store: Store, seen: list[SeenCopy], decided: list[Decision]) -> list[Lease]:
+    """The leases; where hiding a copy renews its receipt, those that outlive their receive have the new one."""
+    lent = [(one.lease, one_seen.copy) for one_seen, one in zip(seen, decided, strict=True) if one.lease is not None]
+    leases = [lease for lease, _ in lent]
+    if not store.queue.traits.renews_receipts:
+        return leases
+    for lease, copy in lent:
+        store.memory.renew(lease, str(lease.receipt), copy.hidden_until)
+    long = [lease for lease, copy in lent if _outlives(lease, copy)]
+    hidden = await renewed_receipts.hide_leased(store, long, [lease.seconds + SLACK for lease in long])
+    renewed = {lease.id: lease for lease in hidden}
+    return [renewed.get(lease.id, lease) for lease in leases]
+
+
+def _outlives(lease: Lease, copy: ReceivedCopy) -> bool:
+    """Whether the queue would show the copy before its lease is over."""
+    return lease.deadline + SLACK / 2 > copy.hidden_until
 
 
 async def _bury(store: Store, seen: SeenCopy, place: int) -> bool:

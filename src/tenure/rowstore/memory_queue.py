@@ -82,6 +82,7 @@ class MemoryQueue:
             poll_seconds=20,
             max_total_delay_seconds=13.0 * _DAY,
             priority_levels=priorities,
+            renews_receipts=renews_receipts,
         )
 
     @property

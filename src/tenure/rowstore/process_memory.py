@@ -8,6 +8,8 @@ from collections import OrderedDict
 from collections.abc import Callable, Collection
 from typing import Any
 
+import msgspec
+
 from tenure.claim import ClaimRequest
 from tenure.delivery_queue import PhysicalQueue
 from tenure.lease import Lease
@@ -25,7 +27,9 @@ class OwnLease:
     __slots__ = (
         "attributes",
         "batch",
+        "earlier_receipts",
         "has_claim",
+        "hidden_until",
         "is_in_lot",
         "is_sealed",
         "is_unanswered",
@@ -40,6 +44,10 @@ class OwnLease:
         self.lease = lease
         self.batch = batch
         self.has_claim = has_claim
+        #: Until then its copy is hidden (monotonic), where that is of interest.
+        self.hidden_until = 0.0
+        #: Those that its copy had before, where hiding it renews the receipt.
+        self.earlier_receipts: set[object] = set()
         #: Whether it counts for its lease call: what was done before it was lent does not.
         self.is_in_lot = has_claim
         self.is_sealed = False
@@ -111,6 +119,28 @@ class ProcessMemory:
         """The lease of that owner and fence, if it is ours."""
         held = self._held.get(id)
         return held if held is not None and (held.lease.owner, held.lease.fence) == (owner, fence) else None
+
+    def hidden_until(self, lease: Lease) -> float:
+        """Until when the copy of a lease is hidden. 0: that is not known here."""
+        held = self.get(lease.id, lease.owner, lease.fence)
+        return 0.0 if held is None else held.hidden_until
+
+    def renew(self, lease: Lease, receipt: str, until: float) -> None:
+        """The copy of a lease has another receipt from now on, and is hidden until then."""
+        held = self.get(lease.id, lease.owner, lease.fence)
+        if held is not None:
+            if receipt != held.lease.receipt:
+                held.earlier_receipts |= {held.lease.receipt, lease.receipt}
+                held.lease = msgspec.structs.replace(held.lease, receipt=receipt)
+            held.hidden_until = until
+
+    def learn(self, id: str, owner: str, fence: int, receipt: str) -> None:
+        """The row of a message says which receipt its copy has: another process may have hidden it."""
+        held = self.get(id, owner, fence)
+        if held is None or receipt == held.lease.receipt or receipt in held.earlier_receipts:
+            return
+        held.earlier_receipts.add(held.lease.receipt)
+        held.lease = msgspec.structs.replace(held.lease, receipt=receipt)
 
     def knows(self, id: str, owner: str) -> bool:
         """Whether `owner` was lent that message here."""

@@ -15,9 +15,9 @@ from tenure.delivery_queue import CopyReceipt
 from tenure.lease import Lease
 from tenure.message import MessageState
 from tenure.record import Ending
-from tenure.rowstore import announcing, dead_letter_index, lease_batches, queue_list
+from tenure.rowstore import announcing, dead_letter_index, lease_batches, queue_list, renewed_receipts
 from tenure.rowstore.entry import GONE, Entry
-from tenure.rowstore.receipts import receipt_from, receipt_in
+from tenure.rowstore.receipts import receipt_in
 from tenure.rowstore.row_changes import ENTRY, Change, Kind, entry_place
 from tenure.rowstore.store import Store
 from tenure.rules.lapse import Lapse, lapse
@@ -219,9 +219,10 @@ async def retire(store: Store, owner: str, limit: int, *, crashed: bool) -> Swep
 async def return_all(store: Store, owner: str, leases: Sequence[Lease]) -> None:
     """Return what was lent a moment ago to an owner that turns out to be retired."""
     await _give_up(store, owner, [lease.id for lease in leases], "")
+    receipts = [renewed_receipts.current(store, lease) for lease in leases]
     over = store.memory.drop(list(leases))
     await lease_batches.drop(store, over)
-    await store.queue.hide([receipt_from(lease) for lease in leases])
+    await store.queue.hide(receipts)
 
 
 async def _give_up(store: Store, owner: str, ids: Sequence[str], how: str) -> dict[str, str]:

@@ -13,10 +13,9 @@ from tenure.errors import BrokerUnavailable
 from tenure.lease import Lease
 from tenure.message import MessageState
 from tenure.record import Ending
-from tenure.rowstore import announcing, dead_letter_index, lease_batches, wire
+from tenure.rowstore import announcing, dead_letter_index, lease_batches, renewed_receipts, wire
 from tenure.rowstore.entry import GONE, Entry
 from tenure.rowstore.process_memory import OwnLease
-from tenure.rowstore.receipts import receipt_from
 from tenure.rowstore.row_changes import ENTRY, Change, attribute_rows, body_rows, entry_place
 from tenure.rowstore.store import Store
 from tenure.rowstore.traits import SLACK
@@ -63,7 +62,7 @@ async def _delete(store: Store, leases: list[Lease]) -> dict[str, Settlement]:
         if one is not None:
             one.tries += 1
     try:
-        accepted = await store.queue.delete([receipt_from(lease) for lease in leases])
+        accepted = await store.queue.delete([renewed_receipts.current(store, lease) for lease in leases])
     except BrokerUnavailable as error:
         for one in held:
             if one is not None:
@@ -149,8 +148,8 @@ async def dead_letter(store: Store, batch: Sequence[DeadLetter]) -> list[Settlem
     leases = [word.lease for word in batch]
 
     async def say(some: list[Lease]) -> None:
-        await store.queue.delete([receipt_from(lease) for lease in some if lease.envelope])
-        await store.queue.hide([receipt_from(lease) for lease in some if not lease.envelope])
+        await store.queue.delete([renewed_receipts.current(store, lease) for lease in some if lease.envelope])
+        await store.queue.hide([renewed_receipts.current(store, lease) for lease in some if not lease.envelope])
 
     await _tell(store, leases, outcomes, say)
     return [Settlement(outcome) for outcome in outcomes]
@@ -176,8 +175,8 @@ async def _return(store: Store, batch: Sequence[R], act: Callable[[R, Entry], Ou
     leases = [word.lease for word in batch]
 
     async def say(some: list[Lease]) -> None:
-        receipts = [receipt_from(lease, delays[lease.id]) for lease in some]
-        await store.queue.hide(receipts)
+        receipts = [renewed_receipts.current(store, lease, delays[lease.id]) for lease in some]
+        await renewed_receipts.hide(store, [lease.id for lease in some], receipts)
         for physical, seconds in {(receipt.physical, receipt.seconds) for receipt in receipts}:
             store.heard([physical], seconds)
 
@@ -203,6 +202,7 @@ async def _change(
             return Change(Outcome.ALREADY_GONE)
         if not entry.is_held_under(word.lease):
             return Change(Outcome.TAKEN_OVER)
+        renewed_receipts.learn(store, word.lease.id, entry)
         return Change(act(word, entry), entry)
 
     words: list[Ack | Nack | GiveBack | DeadLetter] = [batch[number] for number in left]

@@ -12,10 +12,10 @@ import msgspec
 from tenure.errors import BrokerUnavailable
 from tenure.lease import Lease, LeaseState
 from tenure.message import MessageState
-from tenure.rowstore import lease_batches
+from tenure.rowstore import lease_batches, renewed_receipts
 from tenure.rowstore.entry import Entry
 from tenure.rowstore.process_memory import OwnLease
-from tenure.rowstore.receipts import receipt_from, receipt_of
+from tenure.rowstore.receipts import receipt_of
 from tenure.rowstore.row_changes import ENTRY, Change, entry_place
 from tenure.rowstore.seen_copy import SeenCopy, lease_of
 from tenure.rowstore.store import Store
@@ -59,17 +59,20 @@ async def touch(store: Store, leases: Sequence[Lease]) -> list[Lease]:
         return Change(LeaseState.HELD, entry)
 
     states = await store.rows.change(ENTRY, [entry_place(lease.id) for lease in leases], decide)
-    touched, hides = [], []
+    touched: list[Lease] = []
+    hides: dict[int, float] = {}
     for number, (lease, state) in enumerate(zip(leases, states, strict=True)):
         deadline = lease.deadline
         if state is LeaseState.HELD:
             deadline = max(deadline, before + granted[number])
-            hides.append(receipt_from(lease, granted[number] + SLACK))
+            hides[number] = granted[number] + SLACK
         touched.append(msgspec.structs.replace(lease, state=state, deadline=deadline))
     over = store.memory.lose([lease for lease in touched if lease.state is LeaseState.LOST])
     with contextlib.suppress(BrokerUnavailable):  # what stays is found empty by a sweep
         await lease_batches.drop(store, over)
-    await store.queue.hide(hides)
+    renewed = await renewed_receipts.hide_leased(store, [touched[number] for number in hides], list(hides.values()))
+    for number, lease in zip(hides, renewed, strict=True):
+        touched[number] = lease
     return touched
 
 

@@ -113,7 +113,7 @@ class DeliveryTraits(msgspec.Struct, frozen=True, kw_only=True):
     max_hidden_seconds: int
     #: A copy that is sent is delayed for so long at most.
     max_delay_seconds: int
-    #: A receive waits so long at most.
+    #: A receive waits so long at most. 0: it never waits, and the core looks again, with pauses of up to a second.
     poll_seconds: int
     #: A message is delayed for so long at most, hidden again and again. None: without end.
     max_total_delay_seconds: float | None

@@ -4,14 +4,13 @@ import pytest
 
 from tenure.testing.conformance import ALL_SUITES, pytest_classes
 
-from .rowstore_harness import RenewingHarness, RowStoreHarness
+from .rowstore_harness import RowStoreHarness
 
 
-@pytest.fixture(params=[RowStoreHarness, RenewingHarness], ids=["same-receipts", "new-receipts"])
-def harness(request: pytest.FixtureRequest) -> RowStoreHarness:
+@pytest.fixture
+def harness() -> RowStoreHarness:
     """A fresh store in virtual time."""
-    kind: type[RowStoreHarness] = request.param
-    return kind()
+    return RowStoreHarness()
 
 
 globals().update(pytest_classes(ALL_SUITES))

@@ -67,6 +67,7 @@ class MemoryQueue:
         priorities: int = 1,
         batch: int = 10,
         renews_receipts: bool = False,
+        poll_seconds: int = 20,
     ) -> None:
         """Speak to `service`."""
         self._service = service
@@ -79,7 +80,7 @@ class MemoryQueue:
             batch=batch,
             max_hidden_seconds=_DAY // 2,
             max_delay_seconds=900,
-            poll_seconds=20,
+            poll_seconds=poll_seconds,
             max_total_delay_seconds=13.0 * _DAY,
             priority_levels=priorities,
             renews_receipts=renews_receipts,

@@ -24,6 +24,8 @@ from tenure.rowstore.poll_rhythm import BOUND_SECONDS, Rhythm
 #: Where time is virtual a long poll would take real seconds: there is a pause between two looks, of at most so long.
 #: It differs each time, because delays are whole seconds, and those in step with them would be the first for ever.
 _LOOK_SECONDS = 0.5
+#: Where a receive does not wait, the pause between two looks at an empty queue doubles from the first to the longest.
+_FIRST_PAUSE, _LONGEST_PAUSE = 0.05, 1.0
 #: What nobody took for so long is put back.
 _FRESH_SECONDS = 2.0
 #: No poll is shorter: whoever waits next waits for the same one, and each is paid for. Nor much longer, because `close`
@@ -60,6 +62,8 @@ class Prefetch:
         self._queue = queue
         self._clock = clock
         self._is_virtual = not isinstance(clock, SystemClock) if is_virtual is None else is_virtual
+        #: The most that a receive waits for a first copy. 0: it does not wait.
+        self._longest_poll = 0 if self._is_virtual else queue.traits.poll_seconds
         #: When each queue is asked, where they are many.
         self._rhythm = Rhythm()
         #: Why queues could not be asked the last time.
@@ -77,7 +81,7 @@ class Prefetch:
     @property
     def glance_seconds(self) -> float:
         """How long a lease call may wait at a queue: SQS then asks all of its servers, and not only some."""
-        return 0.0 if self._is_virtual else _GLANCE_SECONDS
+        return min(_GLANCE_SECONDS, self._longest_poll)
 
     def take(self, physical: PhysicalQueue) -> list[ReceivedCopy]:
         """The copies of one physical queue."""
@@ -89,7 +93,7 @@ class Prefetch:
 
     async def wait(self, physicals: Sequence[PhysicalQueue], seconds: float) -> None:
         """Return when something came, or after `seconds`."""
-        until = self._clock.monotonic() + seconds
+        until, pause = self._clock.monotonic() + seconds, _FIRST_PAUSE
         while not any(self._copies.get(physical) for physical in physicals):
             left = until - self._clock.monotonic()
             if left <= 0:
@@ -101,8 +105,20 @@ class Prefetch:
             for poll in polls:
                 if poll.done() and poll.exception() is not None:
                     raise poll.exception() or BrokerUnavailable("")
-            if self._is_virtual and not any(self._copies.get(physical) for physical in physicals):
+            if any(self._copies.get(physical) for physical in physicals):
+                return
+            if self._is_virtual:
                 await asyncio.sleep(min(_LOOK_SECONDS * random.uniform(0.6, 1.0), left))  # noqa: S311 - no secret
+            elif not self._longest_poll:
+                await self._pause(min(pause, left))
+                pause = min(2 * pause, _LONGEST_PAUSE)
+
+    async def _pause(self, seconds: float) -> None:
+        """Wait before the next look at a queue whose receives do not wait, or until this process puts something in."""
+        self._news.clear()
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(seconds):
+                await self._news.wait()
 
     # -- many queues ---------------------------------------------------------------------------------
 
@@ -200,7 +216,7 @@ class Prefetch:
 
     async def _poll_among(self, physical: PhysicalQueue, wait: float) -> None:
         """One poll of one queue among many; what it brings lies here."""
-        wait = 0.0 if self._is_virtual else wait
+        wait = min(wait, self._longest_poll)
         want = max(1, self.want // _SHARE)
         began = self._clock.monotonic()
         try:
@@ -264,9 +280,7 @@ class Prefetch:
         return poll
 
     async def _receive(self, physical: PhysicalQueue, seconds: float) -> None:
-        wait = (
-            0.0 if self._is_virtual else min(max(_POLLED_SECONDS, math.ceil(seconds)), self._queue.traits.poll_seconds)
-        )
+        wait = min(max(_POLLED_SECONDS, math.ceil(seconds)), self._longest_poll)
         self._answers_until[physical] = self._clock.monotonic() + wait + _LATE_SECONDS if wait else 0.0
         is_empty = False
         try:

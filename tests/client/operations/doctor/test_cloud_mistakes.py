@@ -14,8 +14,8 @@ from tests.servers.proxy_http import Call, HttpProxy
 
 from tenure import Tenure
 from tenure.adapters.aws import examination as aws_examination
-from tenure.adapters.aws.session import Session as AwsSession
 from tenure.adapters.aws.options import Options as AwsOptions
+from tenure.adapters.aws.session import Session as AwsSession
 from tenure.adapters.azure import examination as azure_examination
 from tenure.adapters.azure.examination import _signature
 from tenure.adapters.azure.options import Options

@@ -150,8 +150,8 @@ def _policy_finding(session: Session, queue: str, own: redrive_policy.Policy) ->
         "no worker starts on this queue"
     )
     remedy = (
-        f"Set maxReceiveCount to {redrive_policy.LEAST_RECEIVES} at least, or take the policy away: Tenure keeps dead letters "
-        "itself. If it must stay, add redrive_policy=accept to the URL"
+        f"Set maxReceiveCount to {redrive_policy.LEAST_RECEIVES} at least, or take the policy away: Tenure keeps dead "
+        "letters itself. If it must stay, add redrive_policy=accept to the URL"
     )
     return Finding("redrive_too_soon", Severity.CRITICAL, f"queue {queue}", evidence, remedy)
 

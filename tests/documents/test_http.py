@@ -13,10 +13,12 @@ from .conftest import MakeLibrary, RunTask
 pytestmark = pytest.mark.real_time
 
 
-async def get(library: Library, path: str, *, token: str = "", given: str = "") -> tuple[int, Any]:
+async def get(
+    library: Library, path: str, *, token: str = "", given: str = "", hosts: tuple[str, ...] = (), host: str = "test"
+) -> tuple[int, Any]:
     headers = {b"Authorization": given.encode()} if given else {}
-    transport = httpx.ASGITransport(asgi(library, token=token))
-    async with httpx.AsyncClient(transport=transport, base_url="http://test") as client:
+    transport = httpx.ASGITransport(asgi(library, token=token, hosts=hosts))
+    async with httpx.AsyncClient(transport=transport, base_url=f"http://{host}") as client:
         answer = await client.get(path, headers=headers)
     return answer.status_code, answer.json()
 
@@ -62,3 +64,12 @@ async def test_a_token_is_asked_for(library: Library) -> None:
     for given in ("", "Bearer", "Bearer no", "Basic secret", "Bearer sécret"):
         assert (await get(library, "/documents", token="secret", given=given))[0] == 401
     assert (await get(library, "/documents", token="secret", given="Bearer secret"))[0] == 200
+
+
+async def test_a_page_whose_name_resolves_to_this_machine_reads_nothing(library: Library) -> None:
+    hosts = ("127.0.0.1", "localhost", "::1")
+    for host in ("localhost:8484", "127.0.0.1", "[::1]:8484"):
+        assert (await get(library, "/documents", hosts=hosts, host=host))[0] == 200
+    for host in ("evil.example.com", "localhost.evil.example.com:8484"):
+        status, problem = await get(library, "/documents", hosts=hosts, host=host)
+        assert (status, problem["code"]) == (421, "host_refused")

@@ -4,12 +4,15 @@
     GET /documents?set=…                                 {"documents": [{…}]}
     GET /summary?name=…&set=…                            {"summary": "…"}
 
-With a token, requests need `Authorization: Bearer …`. Errors are problem documents (RFC 9457) with the stable code.
+With a token, requests need `Authorization: Bearer …`. Without one, name the hosts under which it is asked: a page in a
+browser could otherwise have its own name resolve to this machine and read the documents. Errors are problem documents
+(RFC 9457) with the stable code.
 """
 
 import hmac
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Collection
 from typing import Any
+from urllib.parse import urlsplit
 
 import msgspec
 from starlette.applications import Starlette
@@ -25,16 +28,17 @@ from tenure.errors import BadArgument, ConfigurationError
 
 Verb = Callable[[Library, Request], Awaitable[dict[str, Any]]]
 
-_BAD, _UNAUTHORIZED, _MISSING, _AWAY, _TROUBLE = 400, 401, 404, 503, 500
+_BAD, _UNAUTHORIZED, _MISSING, _MISDIRECTED, _AWAY, _TROUBLE = 400, 401, 404, 421, 503, 500
 
 
-def asgi(library: Library, *, token: str = "") -> Starlette:
-    """The application. `token`: what requests must carry; empty: nothing."""
+def asgi(library: Library, *, token: str = "", hosts: Collection[str] = ()) -> Starlette:
+    """The application. `token`: what requests must carry. `hosts`: the names it answers to. Empty: anything goes."""
 
     def route(path: str, verb: Verb) -> Route:
         async def answer(request: Request) -> Response:
-            if token and not _has_token(request, token):
-                return _problem(_UNAUTHORIZED, "unauthorized", "the request needs the token as Authorization: Bearer …")
+            refusal = _refusal(request, token, hosts)
+            if refusal is not None:
+                return refusal
             try:
                 return _json(200, await verb(library, request))
             except (BadArgument, ValueError) as error:
@@ -81,6 +85,21 @@ async def _summary(library: Library, request: Request) -> dict[str, Any]:
 def _has_token(request: Request, token: str) -> bool:
     scheme, _, given = request.headers.get("authorization", "").partition(" ")
     return scheme.lower() == "bearer" and hmac.compare_digest(given.strip().encode(), token.encode())
+
+
+def _refusal(request: Request, token: str, hosts: Collection[str]) -> Response | None:
+    if token and not _has_token(request, token):
+        return _problem(_UNAUTHORIZED, "unauthorized", "the request needs the token as Authorization: Bearer …")
+    if hosts and not _is_for(request, hosts):
+        return _problem(_MISDIRECTED, "host_refused", "the request is for another host than this one")
+    return None
+
+
+def _is_for(request: Request, hosts: Collection[str]) -> bool:
+    try:
+        return urlsplit(f"//{request.headers.get('host', '')}").hostname in hosts
+    except ValueError:  # it is no host at all
+        return False
 
 
 def _json(status: int, value: Any, kind: str = "application/json") -> Response:

@@ -37,4 +37,5 @@ def serve(host: str, port: int, index: str | None, as_json: bool) -> None:  # no
         say_json({"url": url})
     else:
         say(f"Serving {url}", err=True)
-    uvicorn.run(asgi(Library(index), token=token), host=host, port=port, log_level="warning")
+    hosts = () if token else _LOOPBACK
+    uvicorn.run(asgi(Library(index), token=token, hosts=hosts), host=host, port=port, log_level="warning")

@@ -1,6 +1,8 @@
 """What managers get on the wire, and how their answers are read."""
 
 import json
+import socket
+import threading
 from pathlib import Path
 
 import pytest
@@ -8,7 +10,7 @@ from tests.servers.recorder import Reply, Request, recording
 
 from tenure.errors import ConfigurationError
 from tenure.platforms.azure_vm import AzureMachine
-from tenure.platforms.calls import Unanswered
+from tenure.platforms.calls import Unanswered, call
 from tenure.platforms.choosing import choose
 from tenure.platforms.ec2 import Ec2Instance
 from tenure.platforms.ecs import EcsTask
@@ -150,6 +152,51 @@ async def test_azure_announces_an_end_by_the_name_of_the_machine() -> None:
         assert await machine.read() == Notice("Azure takes this machine away (Preempt)", 1_663_612_187.0)
         events[:] = [{**about, "NotBefore": "", "EventType": "Terminate", "Resources": ["worker_0"]}]
         assert await machine.read() == Notice("Azure takes this machine away (Terminate)", None)
+
+
+@pytest.mark.parametrize(
+    "said", [b"oops", b'{"Events": null}', b'{"Events": [null]}', b'{"Events": [{"Resources": 7}]}']
+)
+async def test_scheduled_events_that_cannot_be_read_are_no_answer(said: bytes) -> None:
+    def answer(request: Request) -> Reply:
+        return Reply(body=b"worker_0" if "/instance/" in request.path else said)
+
+    with recording(answer) as server, pytest.raises(Unanswered):
+        await AzureMachine(server.url).read()
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        b"no HTTP at all\r\n\r\n",
+        b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n",
+        b"",
+    ],
+)
+async def test_what_is_no_http_is_no_answer(said: bytes) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+
+        def serve() -> None:
+            connection, _ = server.accept()
+            with connection:
+                connection.recv(65_536)
+                connection.sendall(said)
+
+        manager = threading.Thread(target=serve)
+        manager.start()
+        with pytest.raises(Unanswered, match=r"did not answer: .+"):
+            await call("GET", f"http://127.0.0.1:{server.getsockname()[1]}/")
+        manager.join(60)
+
+
+@pytest.mark.parametrize("text", [None, "no certificate"], ids=["missing", "broken"])
+async def test_an_authority_that_cannot_be_read_is_no_answer(tmp_path: Path, text: str | None) -> None:
+    """It is read for every call, and mounted by Kubernetes: it may be away for a moment."""
+    file = tmp_path / "ca.crt"
+    if text is not None:
+        file.write_text(text)
+    with pytest.raises(Unanswered):
+        await call("GET", "https://127.0.0.1:9/", ca_file=str(file))
 
 
 @pytest.mark.parametrize("name", ["ecs", "kubernetes", "heroku"])

@@ -6,7 +6,6 @@ machine for seconds, which leases outlive.
 """
 
 from email.utils import parsedate_to_datetime
-from typing import Any
 
 import msgspec
 
@@ -18,6 +17,16 @@ _EVENTS = "/metadata/scheduledevents?api-version=2020-07-01"
 _NAME = "/metadata/instance/compute/name?api-version=2021-02-01&format=text"
 _ENDINGS = frozenset({"Preempt", "Terminate", "Redeploy", "Reboot"})
 _OK = 200
+
+
+class _Event(msgspec.Struct, frozen=True, rename="pascal"):
+    event_type: str = ""
+    not_before: str | None = None
+    resources: tuple[str, ...] = ()
+
+
+class _Events(msgspec.Struct, frozen=True, rename="pascal"):
+    events: tuple[_Event, ...] = ()
 
 
 class AzureMachine:
@@ -33,14 +42,14 @@ class AzureMachine:
     async def read(self) -> Notice | None:
         """What is announced for this machine."""
         if self._name is None:
-            self._name = (await self._get(_NAME)).decode().strip()
+            self._name = (await self._get(_NAME)).decode(errors="replace").strip()
         try:
-            said = msgspec.json.decode(await self._get(_EVENTS), type=dict[str, Any])
+            said = msgspec.json.decode(await self._get(_EVENTS), type=_Events)
         except msgspec.DecodeError as error:
             raise Unanswered(f"the scheduled events cannot be read: {error}") from error
-        for event in said.get("Events", ()):
-            if event.get("EventType") in _ENDINGS and self._name in event.get("Resources", ()):
-                return Notice(f"Azure takes this machine away ({event['EventType']})", _moment(event.get("NotBefore")))
+        for event in said.events:
+            if event.event_type in _ENDINGS and self._name in event.resources:
+                return Notice(f"Azure takes this machine away ({event.event_type})", _moment(event.not_before))
         return None
 
     async def _get(self, path: str) -> bytes:
@@ -50,9 +59,9 @@ class AzureMachine:
         return answer.body
 
 
-def _moment(text: object) -> float | None:
+def _moment(text: str | None) -> float | None:
     """Parse `Mon, 19 Sep 2022 18:29:47 GMT`; an event that has begun has an empty one."""
     try:
-        return parsedate_to_datetime(str(text)).timestamp()
+        return parsedate_to_datetime(text or "").timestamp()
     except ValueError:
         return None

@@ -5,6 +5,7 @@ are on the machine or beside it.
 """
 
 import asyncio
+import http.client
 import ssl
 import urllib.error
 import urllib.request
@@ -45,13 +46,21 @@ def _call(method: str, url: str, headers: dict[str, str], body: bytes | None, ca
         raise Unanswered(f"{url!r} is no web address")
     request = urllib.request.Request(url, data=body, headers=headers, method=method)  # noqa: S310 - checked above
     handlers: list[urllib.request.BaseHandler] = [urllib.request.ProxyHandler({})]
-    if ca_file is not None:
-        handlers.append(urllib.request.HTTPSHandler(context=ssl.create_default_context(cafile=ca_file)))
     try:
+        if ca_file is not None:  # read for each call: it is replaced when the authority is
+            handlers.append(urllib.request.HTTPSHandler(context=ssl.create_default_context(cafile=ca_file)))
         with urllib.request.build_opener(*handlers).open(request, timeout=_PATIENCE_SECONDS) as answer:
             return Answer(answer.status, answer.read(_MOST_BYTES))
     except urllib.error.HTTPError as error:
-        with error:
-            return Answer(error.code, error.read(_MOST_BYTES))
-    except (OSError, ValueError) as error:
-        raise Unanswered(f"{url} did not answer: {error}") from error
+        return Answer(error.code, _rest(error))
+    except (OSError, ValueError, http.client.HTTPException) as error:
+        raise Unanswered(f"{url} did not answer: {str(error) or type(error).__name__}") from error
+
+
+def _rest(error: urllib.error.HTTPError) -> bytes:
+    """What a refusal says. The status is enough if the connection broke off behind it."""
+    with error:
+        try:
+            return error.read(_MOST_BYTES)
+        except (OSError, http.client.HTTPException):
+            return b""

@@ -71,7 +71,7 @@ class Ec2Instance:
         )
         if answer.status != _OK:
             raise Unanswered(f"no token was given: {answer.status}")
-        return answer.body.decode()
+        return answer.body.decode(errors="replace")
 
 
 def _interruption(body: bytes) -> Notice:

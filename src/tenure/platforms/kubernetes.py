@@ -66,7 +66,7 @@ class KubernetesPod:
         }
         try:
             token = self._token.read_text("utf-8").strip()  # it is replaced every hour
-        except OSError as error:
+        except (OSError, ValueError) as error:
             raise Unanswered(f"the token of the service account cannot be read: {error}") from error
         answer = await call(
             "PATCH",

@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import logging
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -12,6 +13,8 @@ if TYPE_CHECKING:
     from tenure.platforms.choosing import Platforms
     from tenure.platforms.notices import Drainable
     from tenure.runtime.worker import Worker
+
+logger = logging.getLogger("tenure.platform")
 
 
 class Outside(NamedTuple):
@@ -50,12 +53,20 @@ async def watching(
     jobs = [asyncio.create_task(Guard(one, held, clock).run()) for one in platforms.protectors]
     if worker is not None and platforms.boards:
         jobs.append(asyncio.create_task(NoticeWatch(platforms.boards, worker, clock).run()))
+    for job in jobs:
+        job.add_done_callback(_log_failure)
     try:
         yield
     finally:
         for job in jobs:
             job.cancel()
         await asyncio.gather(*jobs, return_exceptions=True)
+
+
+def _log_failure(job: asyncio.Task[None]) -> None:
+    """The worker goes on without it, so its log must say that it is gone."""
+    if not job.cancelled() and (error := job.exception()) is not None:
+        logger.error("a manager of this machine is neither told nor heard any more; the worker goes on", exc_info=error)
 
 
 @contextlib.asynccontextmanager

@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import json
+import os
 import socket
 import threading
 from pathlib import Path
@@ -77,6 +78,17 @@ def test_a_counter_that_begins_anew_is_never_less_than_nothing() -> None:
     assert values == [5.0, None, 1.0]
 
 
+def test_what_was_not_written_is_added_to_the_next_line() -> None:
+    lines, values = EmfLines(), []
+    for total, is_written in ((5.0, True), (7.0, False), (8.0, False), (9.0, True), (10.0, True)):
+        found = _read(lines.lines([Sample("tenure_workers_crashed_total", (), total)], AT))
+        if is_written:
+            values.append(found["tenure_workers_crashed_total", ()])
+        else:
+            lines.take_back()
+    assert values == [5.0, 4.0, 1.0]
+
+
 def test_labels_that_cloudwatch_would_refuse_are_made_fit() -> None:
     samples = [Sample("tenure_process_duration_seconds", (queue, "t"), Times()) for queue in ("", "é" * 3000)]
     assert len(_read(EmfLines().lines(samples, AT))) == 4
@@ -128,6 +140,58 @@ async def test_the_agent_gets_lines_again_and_again_and_the_last_figures_at_the_
         server.shutdown(socket.SHUT_RDWR)
         agent.join(60)
     assert [read(line)["tenure_workers_crashed_total", ()] for line in got] == [1.0] * total
+
+
+@pytest.mark.real_time
+async def test_an_agent_that_comes_back_gets_what_it_missed(tmp_path: Path) -> None:
+    """Here a file whose folder is not there at first."""
+    file, collected = tmp_path / "later" / "metrics.emf", asyncio.Event()
+    totals = iter([3.0, 4.0])
+
+    async def collect() -> list[Sample]:
+        total = next(totals, 6.0)
+        if total == 6.0:  # the first two were tried
+            file.parent.mkdir(exist_ok=True)
+            collected.set()
+        return [Sample("tenure_workers_crashed_total", (), total)]
+
+    async with EmfExport(f"file:{file}", collect, every_seconds=0.01):
+        async with asyncio.timeout(60):
+            await collected.wait()
+    assert sum(read(line)["tenure_workers_crashed_total", ()] for line in file.read_bytes().splitlines()) == 6.0
+
+
+@pytest.mark.real_time
+async def test_figures_that_cannot_be_read_once_are_read_again(tmp_path: Path) -> None:
+    file, asked = tmp_path / "metrics.emf", 0
+    again = asyncio.Event()
+
+    async def collect() -> list[Sample]:
+        nonlocal asked
+        asked += 1
+        if asked % 2:
+            raise PermissionError("not now")
+        if asked >= 4:
+            again.set()
+        return [Sample("tenure_workers_crashed_total", (), float(asked))]
+
+    async with EmfExport(f"file:{file}", collect, every_seconds=0.01):
+        async with asyncio.timeout(60):
+            await again.wait()
+    assert len(file.read_bytes().splitlines()) >= 1
+
+
+@pytest.mark.real_time
+async def test_a_target_that_takes_nothing_does_not_keep_a_worker_from_its_end(tmp_path: Path) -> None:
+    """A pipe that nothing reads: opening it waits for a reader."""
+    os.mkfifo(tmp_path / "pipe")
+
+    async def collect() -> list[Sample]:
+        return [Sample("tenure_workers_crashed_total", (), 1.0)]
+
+    async with asyncio.timeout(60), EmfExport(f"file:{tmp_path}/pipe", collect, end_seconds=0.1):
+        pass
+    os.close(os.open(tmp_path / "pipe", os.O_RDONLY | os.O_NONBLOCK))  # lets its thread go
 
 
 @pytest.mark.scenario

@@ -43,9 +43,11 @@ class EmfLines:
         """Begin with the start of the process."""
         self._namespace = namespace
         self._before: dict[tuple[str, _Labels], float] = {}
+        self._last_written = self._before
 
     def lines(self, samples: Iterable[Sample], at: float) -> list[bytes]:
         """One line for each set of labels; `at` in Unix seconds."""
+        self._last_written = dict(self._before)
         grouped: dict[_Labels, dict[str, tuple[float, str]]] = {}
         for sample in samples:
             spec = _SPECS.get(sample.metric)
@@ -62,8 +64,12 @@ class EmfLines:
             for line in self._encoded(dict(labels), list(metrics.items()), round(at * 1000))
         ]
 
+    def take_back(self) -> None:
+        """The last lines were not written: the next ones say what these would have added."""
+        self._before = self._last_written
+
     def _growth(self, name: str, labels: _Labels, value: float) -> float | None:
-        """What was added. None: nothing, and that was said before."""
+        """What was added. None: it began anew, and how much was added is not known."""
         before = self._before.get((name, labels))
         self._before[name, labels] = value
         if before is None:

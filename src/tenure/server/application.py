@@ -116,26 +116,24 @@ class Application:
         if self._started:
             msg = "the server runs already; its lifespan is entered once in each process. Nothing was started"
             raise ConfigurationError(msg)
+        exporting = self._exporting()  # a target that is none is refused before anything starts
         self._started += 1
         try:
             await self.server.start()
-            async with self._exporting():
+            async with exporting:
                 yield
         finally:
             self._started -= 1
             await self.server.stop()
 
-    @contextlib.asynccontextmanager
-    async def _exporting(self) -> AsyncIterator[None]:
-        """Write metrics for CloudWatch, where the settings say where to."""
+    def _exporting(self) -> contextlib.AbstractAsyncContextManager[object]:
+        """Writes metrics for CloudWatch, where the settings say where to."""
         emf = self.server.app.settings.emf
         if not emf:
-            yield
-            return
+            return contextlib.nullcontext()
         from tenure.monitoring.cloudwatch.emf_export import EmfExport  # noqa: PLC0415 - most servers write none
 
-        async with EmfExport(emf, self._metrics.samples):
-            yield
+        return EmfExport(emf, self._metrics.samples)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Handle a request, or the lifespan where this application is run by itself."""

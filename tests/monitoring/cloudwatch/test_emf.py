@@ -195,6 +195,19 @@ async def test_a_target_that_takes_nothing_does_not_keep_a_worker_from_its_end(t
 
 
 @pytest.mark.scenario
+def test_a_target_with_a_typo_is_refused_before_a_message_is_leased(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "jobs.py").write_text(
+        "from tenure import Tenure\n\napp = Tenure('sqlite:///jobs.db')\n\n\n@app.task\nasync def mail() -> None: ...\n"
+    )
+    monkeypatch.chdir(tmp_path)
+    with started("worker", "jobs:app", "--emf", "tpc://127.0.0.1:25888") as worker:
+        assert worker.ends(60) == 2
+    assert [line.partition(":")[0] for line in worker.lines] == ["error[configuration]"]
+
+
+@pytest.mark.scenario
 @pytest.mark.parametrize("words", [(), ("--processes", "2")], ids=["one", "several"])
 def test_a_worker_writes_its_figures_when_it_ends(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: tuple[str, ...]

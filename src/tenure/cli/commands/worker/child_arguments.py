@@ -33,7 +33,14 @@ def child_words(  # noqa: PLR0913 - one for each option
 
 
 def own_words(
-    name: str, slot: str | None, processes: int | None, heartbeat: str, metrics: str | None, *, as_json: bool
+    name: str,
+    slot: str | None,
+    processes: int | None,
+    heartbeat: str,
+    metrics: str | None,
+    emf: str | None,
+    *,
+    as_json: bool,
 ) -> list[str]:
     """Return the options that a supervisor keeps to itself; a reloader's child may be a supervisor."""
     words = ["--name", name] if name else []
@@ -41,4 +48,5 @@ def own_words(
     words += [] if processes is None else ["--processes", str(processes)]
     words += ["--heartbeat", heartbeat]
     words += [] if metrics is None else ["--metrics", metrics]
+    words += [] if emf is None else ["--emf", emf]
     return [*words, "--json"] if as_json else words

@@ -69,6 +69,14 @@ def _log_failure(job: asyncio.Task[None]) -> None:
         logger.error("a manager of this machine is neither told nor heard any more; the worker goes on", exc_info=error)
 
 
+def check_target(emf: str | None) -> None:
+    """Raise `ConfigurationError` for a target of metrics that is none: before the worker leases a message."""
+    if emf:
+        from tenure.monitoring.cloudwatch.emf_target import emf_target
+
+        emf_target(emf)
+
+
 @contextlib.asynccontextmanager
 async def exporting(emf: str | None, worker: "Worker") -> AsyncIterator[None]:
     """Write the metrics of a worker within the block."""

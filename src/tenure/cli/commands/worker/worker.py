@@ -18,7 +18,7 @@ from tenure.app import Tenure
 from tenure.assembly import full_url
 from tenure.cli import logs
 from tenure.cli.commands.worker.child_arguments import child_words, own_words
-from tenure.cli.commands.worker.outside import Outside, exporting, platforms_of, watching
+from tenure.cli.commands.worker.outside import Outside, check_target, exporting, platforms_of, watching
 from tenure.cli.commands.worker.summary import Summary
 from tenure.cli.commands.worker.until_empty import until_empty as work_until_empty
 from tenure.cli.completing import queues_option
@@ -183,11 +183,12 @@ def worker(  # noqa: PLR0913 - one for each option
     )
     platforms = platforms or settings_from().platforms
     emf = settings_from().emf if emf is None else emf
+    check_target(emf)
     if reloads:
         from tenure.cli.commands.worker.reload import reload
 
         logs.install(style, verbose=verbose)
-        return reload([*words, *own_words(name, slot, processes, heartbeat, metrics, as_json=as_json)], Path.cwd())
+        return reload([*words, *own_words(name, slot, processes, heartbeat, metrics, emf, as_json=as_json)], Path.cwd())
     if processes is not None:
         from tenure.cli.commands.worker.processes import supervise
 

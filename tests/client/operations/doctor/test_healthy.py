@@ -9,9 +9,10 @@ from tests.servers.aws import shared_aws
 from tests.servers.azure import shared_azure
 
 from tenure.client.operations.doctor.diagnosis import Outcome
+from tenure.examination import Examination
 from tenure.testing.virtual import VirtualClock
 
-from .setups import OF_THIS_MACHINE, diagnosed, of_set_up
+from .setups import OF_THIS_MACHINE, app_at, diagnosed, of_set_up, working
 
 
 @pytest.mark.real_time
@@ -40,3 +41,20 @@ async def test_nothing_is_found_on_a_sound_set_up(store: str, tmp_path: Path, mo
 async def test_nothing_is_found_in_memory(virtual_clock: VirtualClock) -> None:
     found = await diagnosed("memory://", clock=virtual_clock)
     assert (found.healthy, found.findings) == (True, ())
+
+
+async def test_a_check_that_breaks_off_hides_no_other(virtual_clock: VirtualClock) -> None:
+    """Such as one of a broker of others, or of an operating system that answers as no other does."""
+
+    class Broken:
+        async def examine(self, _: object) -> list[Examination]:
+            raise KeyError("TimeToLiveDescription")
+
+    app = app_at("memory://", clock=virtual_clock)
+    async with working(app):
+        app.broker.examine = Broken().examine  # type: ignore[attr-defined]
+        found = await app.operate.doctor()
+    broken = [one for one in found.checks if one.outcome is Outcome.FAILED]
+    assert [(one.id, one.seen) for one in broken] == [("store", "KeyError: 'TimeToLiveDescription'")]
+    assert {"writing", "sweep", "settings"} <= {one.id for one in found.checks}
+    assert not found.healthy

@@ -4,6 +4,7 @@ A check that is refused for want of rights is unknown; one that breaks off has f
 """
 
 import asyncio
+import logging
 from collections.abc import Awaitable, Callable, Sequence
 
 import msgspec
@@ -30,6 +31,8 @@ from tenure.errors import BadArgument, BrokerError, LoginRefused, PermissionMiss
 from tenure.examination import Area, Examination
 from tenure.finding import Severity
 from tenure.url_options import safe_url
+
+logger = logging.getLogger("tenure.doctor")
 
 #: How long one check may take: longer than a call to a cloud that is slow, and two sweep intervals.
 CHECK_SECONDS = 30.0
@@ -105,6 +108,9 @@ async def _looked(look: _Look, facts: Facts, seconds: float) -> list[tuple[Exami
         return [(unknown(f"no answer within {seconds:g} s"), True)]
     except TenureError as error:
         return [(unknown(str(error)), True)]
+    except Exception as error:  # such as of a broker of others
+        logger.debug("the check %s broke off", look.id, exc_info=True)
+        return [(unknown(f"{type(error).__name__}: {error}"), True)]
 
 
 def _diagnosis(access: Access, at: float, looked: Sequence[tuple[Examination, bool]]) -> Diagnosis:

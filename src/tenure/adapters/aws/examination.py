@@ -109,8 +109,9 @@ def _connection(session: Session) -> Examination:
 def _presence(session: Session, looked: Sequence[_Looked]) -> Examination:
     missing = [one.queue for one in looked if one.is_missing]
     trouble = next((one.trouble for one in looked if one.trouble), "")
-    if trouble:
+    if trouble and (not missing or session.options.create):
         return Examination(id="queues_there", area=Area.QUEUES, title="queues there", unknown=trouble)
+    there = sum(not (one.is_missing or one.trouble) for one in looked)
     findings: list[Finding] = []
     if missing and not session.options.create:
         evidence = "SQS has no such queue: a send to it is refused, and a worker on it does not start"
@@ -119,7 +120,7 @@ def _presence(session: Session, looked: Sequence[_Looked]) -> Examination:
     made = f", {len(missing)} will be made when first used" if missing and session.options.create else ""
     return Examination(
         id="queues_there", area=Area.QUEUES, title="queues there",
-        seen=f"{len(looked) - len(missing)} of {plural(len(looked), 'queue')} at SQS{made}", findings=tuple(findings),
+        seen=f"{there} of {plural(len(looked), 'queue')} at SQS{made}", findings=tuple(findings),
     )  # fmt: skip
 
 

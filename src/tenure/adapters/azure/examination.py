@@ -115,10 +115,11 @@ def _signature(options: Options, wall: float) -> Examination:
 
 
 def _presence(store: "Store", looked: Sequence[_Looked]) -> Examination:
-    trouble = next((one.trouble for one in looked if one.trouble), "")
-    if trouble:
-        return Examination(id="queues_there", area=Area.QUEUES, title="queues there", unknown=trouble)
     missing = [one.queue for one in looked if one.is_missing]
+    trouble = next((one.trouble for one in looked if one.trouble), "")
+    if trouble and (not missing or store.options.create):
+        return Examination(id="queues_there", area=Area.QUEUES, title="queues there", unknown=trouble)
+    there = sum(not (one.is_missing or one.trouble) for one in looked)
     findings: list[Finding] = []
     if missing and not store.options.create:
         evidence = "the account has no such queue: a send to it is refused, and a worker on it does not start"
@@ -127,7 +128,7 @@ def _presence(store: "Store", looked: Sequence[_Looked]) -> Examination:
     made = f", {len(missing)} will be made when first used" if missing and store.options.create else ""
     return Examination(
         id="queues_there", area=Area.QUEUES, title="queues there",
-        seen=f"{len(looked) - len(missing)} of {plural(len(looked), 'queue')} in the account{made}",
+        seen=f"{there} of {plural(len(looked), 'queue')} in the account{made}",
         findings=tuple(findings),
     )  # fmt: skip
 

@@ -3,6 +3,7 @@
 import json
 import os
 from collections.abc import Callable, Iterator
+from types import SimpleNamespace
 from typing import Any
 from urllib.parse import quote
 
@@ -202,3 +203,11 @@ def test_an_endpoint_beyond_this_machine_without_tls(vendor: str) -> None:
         (found,) = azure_examination._connection(Options(account=ACCOUNT, **ends)).findings
     assert (found.id, found.severity) == ("tls_off", Severity.WARNING)
     assert "example.com" in found.evidence
+
+
+@pytest.mark.parametrize("cloud", [aws_examination, azure_examination], ids=["sqs", "azure"])
+def test_a_missing_queue_is_named_where_another_does_not_answer(cloud: Any) -> None:
+    reached = SimpleNamespace(options=SimpleNamespace(create=False))
+    looked = [cloud._Looked(queue="a", is_missing=True), cloud._Looked(queue="b", trouble="no answer")]
+    assert [one.subject for one in cloud._presence(reached, looked).findings] == ["queue a"]
+    assert cloud._presence(reached, looked[1:]).unknown == "no answer"

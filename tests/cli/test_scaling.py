@@ -3,11 +3,14 @@
 from pathlib import Path
 from typing import Any
 
+import pytest
 from rich.console import Console
 
 from tenure import Tenure
+from tenure.cli.commands.scaling.command import _show
 from tenure.cli.commands.scaling.drawing import table
-from tenure.client.operations.scaling import ScalingNeed
+from tenure.client.operations import naming
+from tenure.client.operations.scaling import ScalingNeed, ScalingReport
 from tenure.event import Event, EventKind
 from tenure.lease import LeaseRequest
 from tenure.owner import Owner
@@ -176,6 +179,27 @@ def test_a_queue_that_nobody_knows_is_refused_and_so_are_bounds_that_cross(tenur
     result = tenure("scaling", "jobs:app", "--min", "5", "--max", "2")
     assert result.exit_code == 2
     assert "from 5 to 2 workers" in result.stderr
+
+
+async def test_a_queue_that_is_forgotten_while_it_is_watched_ends_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A queue that was empty for days is in no store. The next message needs a worker all the same."""
+    shown: list[ScalingReport] = []
+
+    async def known(_: object) -> set[str]:
+        return set() if shown else {"videos"}
+
+    async def look(app: Tenure, must_exist: bool) -> ScalingReport:
+        if len(shown) == 2:
+            raise LookupError("enough")
+        shown.append(await app.operate.scaling(queue="videos", must_exist=must_exist))
+        return shown[-1]
+
+    monkeypatch.setattr(naming, "known_queues", known)
+    app = Tenure("memory://watched")
+    async with app:
+        with pytest.raises(LookupError, match="enough"):
+            await _show(app, look, None, 0.01, watch=True, as_json=True)
+    assert [report.queues[0].desired for report in shown] == [0, 0]
 
 
 def test_what_cannot_be_known_is_a_dash_and_fits_the_terminal() -> None:

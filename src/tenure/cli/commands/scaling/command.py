@@ -5,7 +5,7 @@ import contextlib
 import logging
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Any
-from urllib.parse import urlsplit
+from urllib.parse import unquote, urlsplit
 
 import click
 
@@ -30,7 +30,8 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger("tenure.scaling")
 
-Look = Callable[[Tenure], Awaitable[ScalingReport]]
+#: Of this app; and whether a queue that nothing knows is a mistake.
+Look = Callable[[Tenure, bool], Awaitable[ScalingReport]]
 
 _EVERY_SECONDS = 5.0
 #: CloudWatch keeps one value a minute at the usual price.
@@ -111,13 +112,11 @@ def scaling(  # noqa: PLR0913 - one for each option
     app = find(target)
     publisher = None if publish is None else _publisher(publish)
 
-    async def look(app: Tenure) -> ScalingReport:
-        return await app.operate.scaling(
-            queue=queue, slots=slots, since_seconds=since, must_exist=service is None, **rules
-        )
+    async def look(app: Tenure, must_exist: bool) -> ScalingReport:  # noqa: FBT001 - see `Look`
+        return await app.operate.scaling(queue=queue, slots=slots, since_seconds=since, must_exist=must_exist, **rules)
 
     if service is not None:
-        found = run(app, look)
+        found = run(app, lambda app: look(app, False))  # noqa: FBT003 - see `Look`
         say_json(policies_of(
             found, service, minimum=rules["minimum"], maximum=rules["maximum"],
             cooldown_seconds=rules["cooldown_seconds"], namespace=_namespace(publish),
@@ -138,7 +137,7 @@ def _publisher(url: str) -> FigurePublisher:
 
 def _namespace(publish: str | None) -> str:
     """The namespace of the policies: that of the URL to publish to, if there is one."""
-    path = urlsplit(publish or "").path.strip("/")
+    path = unquote(urlsplit(publish or "").path).strip("/")
     return path or NAMESPACE
 
 
@@ -155,7 +154,8 @@ async def _show(
         is_first = True
         while True:
             try:
-                found = await look(app)
+                # At first a typo is told. Later a queue that was empty for hours may be forgotten, and comes again.
+                found = await look(app, is_first)
                 if screen is not None:
                     screen.update(live(found.queues, out.width), refresh=True)
                 elif as_json:

@@ -132,3 +132,23 @@ def test_without_a_connection_string_nothing_is_set_up(monkeypatch: pytest.Monke
     with pytest.raises(ConfigurationError, match="APPLICATIONINSIGHTS_CONNECTION_STRING"):
         export(app)
     assert (app.telemetry, app.sinks) == (None, [])
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("InstrumentatioKey=x", {}),
+        ("no connection string", {}),
+        ("InstrumentationKey=a-secret", {}),
+        (f"InstrumentationKey={_KEY}", {"traced": 2.0}),
+        (f"InstrumentationKey={_KEY}", {"names": "log_analytics"}),
+    ],
+)
+def test_a_mistake_is_told_as_one_and_leaves_the_app_as_it_was(
+    collector: Recorder, text: str, words: dict[str, Any]
+) -> None:
+    app = _app()
+    with pytest.raises(ConfigurationError) as refused:
+        export(app, f"{text};IngestionEndpoint={collector.url}/", **words)
+    assert "a-secret" not in str(refused.value)
+    assert (app.telemetry, app.sinks, list(app.middleware)) == (None, [], list(_app().middleware))

@@ -75,9 +75,15 @@ def export(
         raise MissingExtra(_missing()) from error
     from tenure.monitoring.otel import instrument  # noqa: PLC0415 - likewise
 
-    made = providers.make(given, interval_seconds=interval_seconds, traced=traced, role=role)
+    try:
+        made = providers.make(given, interval_seconds=interval_seconds, traced=traced, role=role)
+    except ValueError as error:
+        why = " ".join(str(error).split()).rstrip(".")
+        msg = f"the SDK refuses it: {why}. Check {CONNECTION_STRING} and the arguments of export(). Nothing was set up"
+        raise ConfigurationError(msg) from error
+    sink = events(names, logger_provider=made.logs)
     instrument(app, tracer_provider=made.traces, meter_provider=made.metrics, only_recorded=True)
-    app.sinks.append(events(names, logger_provider=made.logs))
+    app.sinks.append(sink)
     return AppInsights(made.logs, made.metrics, made.traces)
 
 

@@ -79,7 +79,7 @@ def render(*, target: str, folder: Path | None, name: str | None, tables: str | 
 def _named(files: Sequence[RenderedFile], name: str) -> list[RenderedFile]:
     found = [one for one in files if one.name == name]
     if not found:
-        msg = f"there is no file {name!r}; {meant(name, [one.name for one in files])}. Nothing was written"
+        msg = f"there is no file {name!r}, so nothing was written; {meant(name, [one.name for one in files])}"
         raise BadArgument(msg)
     return found
 

@@ -8,7 +8,7 @@ from rich.console import Console
 
 from tenure import Tenure
 from tenure.cli.commands.scaling.command import _show
-from tenure.cli.commands.scaling.drawing import table
+from tenure.cli.commands.scaling.drawing import NOTHING, live, table
 from tenure.client.operations import naming
 from tenure.client.operations.scaling import ScalingNeed, ScalingReport
 from tenure.event import Event, EventKind
@@ -216,6 +216,13 @@ def test_what_cannot_be_known_is_a_dash_and_fits_the_terminal() -> None:
         ["queue", "leased", "due", "now", "q99", "ready", "only"],
     )
     assert (first.split()[1:], second.split()) == (["~12,345", "–", "–", "–", "–"], ["–", "–", "3", "–", "3"])
+
+
+def test_figures_of_before_an_outage_are_told_from_those_of_now() -> None:
+    console = Console(width=80)
+    with console.capture() as capture:
+        console.print(live([], 80, trouble="Redis is away\x1b[2J"))
+    assert capture.get().splitlines() == [NOTHING, "Not of now: Redis is away\\x1b[2J"]
 
 
 def _shown(row: ScalingNeed, width: int) -> list[str]:

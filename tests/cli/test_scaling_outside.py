@@ -63,6 +63,18 @@ def test_watching_prints_a_document_a_line(folder: Path, tenure: Run) -> None:
 
 
 @pytest.mark.scenario
+def test_a_look_that_fails_is_told_and_the_next_one_is_tried(folder: Path, tenure: Run) -> None:
+    tenure("submit", "jobs:app", "resize", '{"image": "a"}')
+    with started("scaling", URL, "--watch", "--every", "0.1", "--json") as watching:
+        assert watching.process.stdout is not None
+        assert watching.process.stdout.readline()
+        Path("jobs.db").rename("moved.db")
+        watching.says("no figures this time: ")
+        watching.send(signal.SIGINT)
+        watching.ends()
+
+
+@pytest.mark.scenario
 def test_a_drain_that_waits_returns_when_the_worker_has_stopped(folder: Path, tenure: Run) -> None:
     """The hook of a pod that is about to be stopped."""
     with started("worker", "jobs:app", "--name", "pod-1") as worker:

@@ -18,7 +18,7 @@ from tenure.cli.completing import complete_queue
 from tenure.cli.target import find, json_option, run, target_argument
 from tenure.cli.terminal.duration import DURATION, Duration
 from tenure.cli.terminal.output import console, plural, say_json
-from tenure.client.operations.scaling import ScalingReport
+from tenure.client.operations.scaling import ScalingNeed, ScalingReport
 from tenure.errors import BrokerError, LoginRefused, PermissionMissing
 from tenure.monitoring.cloudwatch.signal import NAMESPACE
 from tenure.monitoring.figure import FigurePublisher
@@ -122,8 +122,6 @@ def scaling(  # noqa: PLR0913 - one for each option
             cooldown_seconds=rules["cooldown_seconds"], namespace=_namespace(publish),
         ))  # fmt: skip
         return
-    if publisher is not None:
-        logs.install("text", verbose=False)
     seconds = every if every is not None else _EVERY_SECONDS if publisher is None else _PUBLISH_SECONDS
     with contextlib.suppress(KeyboardInterrupt) if watch else contextlib.nullcontext():  # the way to end it
         run(app, lambda app: _show(app, look, publisher, seconds, watch=watch, as_json=as_json))
@@ -151,29 +149,43 @@ async def _show(
             stack.push_async_callback(publisher.close)
         is_live = watch and out.is_terminal and not as_json and publisher is None
         screen = stack.enter_context(_screen(out)) if is_live else None
+        if screen is None and (watch or publisher is not None):
+            logs.install("text", verbose=False)
         is_first = True
+        shown: tuple[ScalingNeed, ...] = ()
         while True:
             try:
-                # At first a typo is told. Later a queue that was empty for hours may be forgotten, and comes again.
+                # At first a typo is told. Later a queue that was empty for days may be forgotten, and comes again.
                 found = await look(app, is_first)
                 if screen is not None:
-                    screen.update(live(found.queues, out.width), refresh=True)
-                elif as_json:
-                    say_json(found)
-                elif publisher is None:
-                    tell(out, found.queues)
-                if publisher is not None:
-                    sent = await publish_figures(app, publisher, found)
-                    logger.info("sent %s to %s", plural(sent, "figure"), publisher.place)
+                    shown = found.queues
+                    screen.update(live(shown, out.width), refresh=True)
+                else:
+                    await _tell(app, out, found, publisher, as_json=as_json)
             except (BrokerError, LoginRefused, PermissionMissing) as error:
                 # What was wrong from the beginning is a mistake. Later it may pass, and autoscalers keep what there is.
                 if is_first or not watch:
                     raise
+                if screen is not None:  # what it shows is old
+                    screen.update(live(shown, out.width, trouble=str(error)), refresh=True)
                 logger.warning("no figures this time: %s", error)
             if not watch:
                 return
             is_first = False
             await asyncio.sleep(every)
+
+
+async def _tell(
+    app: Tenure, out: "Console", found: ScalingReport, publisher: FigurePublisher | None, *, as_json: bool
+) -> None:
+    """Print the figures, or publish them; as JSON both."""
+    if as_json:
+        say_json(found)
+    elif publisher is None:
+        tell(out, found.queues)
+    if publisher is not None:
+        sent = await publish_figures(app, publisher, found)
+        logger.info("sent %s to %s", plural(sent, "figure"), publisher.place)
 
 
 def _screen(out: "Console") -> "Live":

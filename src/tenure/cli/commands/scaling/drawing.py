@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 from tenure.cli.terminal.duration import exact, spoken
 from tenure.cli.terminal.output import count, keep_figures, plain_table
+from tenure.cli.terminal.plain import one_line
 from tenure.client.operations.scaling import ScalingNeed
 
 if TYPE_CHECKING:
@@ -27,14 +28,15 @@ def tell(out: "Console", rows: Sequence[ScalingNeed]) -> None:
         out.print(text, markup=False, style=style, soft_wrap=not out.is_terminal)
 
 
-def live(rows: Sequence[ScalingNeed], width: int) -> "RenderableType":
-    """The same as one picture that is drawn again and again."""
+def live(rows: Sequence[ScalingNeed], width: int, *, trouble: str = "") -> "RenderableType":
+    """The same as one picture that is drawn again and again; `trouble`: why these figures are not of now."""
     from rich.console import Group
     from rich.text import Text
 
+    notes = [Text(one_line(f"Not of now: {trouble}"), style="red")] if trouble else []
     if not rows:
-        return NOTHING
-    return Group(table(rows, width), *(Text(text, style=style) for text, style in _reasons(rows)))
+        return Group(NOTHING, *notes)
+    return Group(table(rows, width), *(Text(text, style=style) for text, style in _reasons(rows)), *notes)
 
 
 def _reasons(rows: Sequence[ScalingNeed]) -> list[tuple[str, str]]:

@@ -1,7 +1,7 @@
 """What a worker process logs: lines for people, or one JSON object a line."""
 
 import logging
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import msgspec
@@ -28,15 +28,10 @@ TASK: Task[..., Any] = Tenure("memory://").task(name="deliver", max_attempts=5)(
 
 
 @pytest.fixture
-def said(capsys: pytest.CaptureFixture[str]) -> Iterator[Callable[[], str]]:
-    """What went to standard error so far; logging is as before afterwards."""
-    root, tenure = logging.getLogger(), logging.getLogger("tenure")
-    handlers, levels = root.handlers[:], (root.level, tenure.level)
-    root.handlers[:] = []  # pytest's own: `install` would close them
-    yield lambda: capsys.readouterr().err
-    root.handlers[:] = handlers
-    root.setLevel(levels[0])
-    tenure.setLevel(levels[1])
+def said(capsys: pytest.CaptureFixture[str]) -> Callable[[], str]:
+    """What went to standard error so far."""
+    logging.getLogger().handlers[:] = []  # pytest's own: `install` would close them
+    return lambda: capsys.readouterr().err
 
 
 def fail() -> None:

@@ -18,7 +18,7 @@ export PYTHONDONTWRITEBYTECODE :=
 # freeze real processes and mostly wait, four at a time; the few that need the machine to themselves. Each ends with its
 # ten slowest.
 LOOP := test
-PYTEST = $(BIN)/python -m pytest --loop $(LOOP) --durations 10 --durations-min 1
+PYTEST = $(BIN)/python -m pytest --loop=$(LOOP) --durations 10 --durations-min 1
 SIDE_BY_SIDE := -n auto --maxprocesses 8 --dist worksteal
 define run_loop
 	$(PYTEST) $(SIDE_BY_SIDE) --ignore tests/scenarios
@@ -26,7 +26,7 @@ define run_loop
 	$(PYTEST) -m alone tests/scenarios
 endef
 # On the other Pythons: no scenarios, no outages, and nothing that needs a stand-in for a cloud.
-OTHER = -m pytest --loop test -m "not scenario and not outage and not cloud" $(SIDE_BY_SIDE)
+OTHER = -m pytest --loop=test -m "not scenario and not outage and not cloud" $(SIDE_BY_SIDE)
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:

@@ -109,7 +109,8 @@ class Traces:
         """Every run so far, in order of its start."""
         runs: dict[str, Run] = {}
         text = self._log.read_bytes() if self._log.exists() else b""
-        for line in map(_line.decode, text.splitlines()):
+        whole = text[: text.rfind(b"\n") + 1]  # the last line may be on its way
+        for line in map(_line.decode, whole.splitlines()):
             run = runs.get(line.run)
             if run is None:
                 run = Run(line.id, line.task, line.fence, line.attempt, line.pid, line.at, line.at)

@@ -17,6 +17,7 @@ pytest_plugins = [
     "tests.selection",
     "tests.signals",
     "tests.standstill",
+    "tests.unchanged_logging",
     "tests.unseen_errors",
     *([] if _INSTALLED else ["tenure.testing.plugin"]),
 ]

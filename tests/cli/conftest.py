@@ -6,7 +6,6 @@ the console script; `process.py` starts real ones.
 
 import asyncio
 import contextlib
-import logging
 import sys
 from collections.abc import Awaitable, Callable, Iterator
 from pathlib import Path
@@ -73,17 +72,6 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     for name, module in list(sys.modules.items()):
         if str(getattr(module, "__file__", None) or "").startswith(str(tmp_path)):
             del sys.modules[name]
-
-
-@pytest.fixture(autouse=True)
-def logging_as_before() -> Iterator[None]:
-    """What a command does to logging ends with its test: every later one of this process would keep its log lines."""
-    root, tenure = logging.getLogger(), logging.getLogger("tenure")
-    handlers, levels = root.handlers[:], (root.level, tenure.level)
-    yield
-    root.handlers[:] = handlers
-    root.setLevel(levels[0])
-    tenure.setLevel(levels[1])
 
 
 @pytest.fixture

@@ -2,6 +2,7 @@
 
 import asyncio
 import gc
+import logging
 import tracemalloc
 from collections.abc import Iterator
 from pathlib import Path
@@ -83,7 +84,8 @@ async def one_of_each(served: Application, client: httpx.AsyncClient, token: str
 
 
 @pytest.mark.usefixtures("traced")
-async def test_what_was_asked_leaves_nothing_behind(tmp_path: Path) -> None:
+async def test_what_was_asked_leaves_nothing_behind(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.WARNING)  # pytest keeps the log lines of a test, about 3 KB a request
     served = application(Tenure(f"sqlite:///{tmp_path / 'jobs.db'}"), open_on_loopback=True)
     async with served.lifespan(), client_of(served) as client:
         token = await new_token(served, *AccessScope)

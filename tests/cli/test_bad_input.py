@@ -150,3 +150,10 @@ def test_a_demo_that_cannot_have_its_folder(tenure: Run, folder: Path) -> None:
     result = tenure("demo", "--dir", "taken/below", "--for", "1s")
     assert result.exit_code == 1
     assert "error[store_unwritable]: " in result.stderr
+
+
+@pytest.mark.parametrize("command", ["queues", "scaling"])
+def test_an_interval_without_a_watch_is_refused(tenure: Run, command: str) -> None:
+    result = tenure(command, "sqlite:///jobs.db", "--every", "5s")
+    assert result.exit_code == 2
+    assert "add --watch" in result.stderr

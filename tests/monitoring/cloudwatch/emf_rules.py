@@ -39,6 +39,8 @@ def read(line: bytes | str) -> dict[Key, float]:
                 assert isinstance(value, str), f"{name} must be a text at the root"
                 assert 1 <= len(value) <= 1024
                 assert value.strip()
+                assert value.isascii()
+                assert value.isprintable()
                 labels.append((name, value))
             for metric in directive["Metrics"]:
                 assert set(metric) <= {"Name", "Unit", "StorageResolution"}

@@ -10,6 +10,7 @@ from botocore.model import ServiceModel  # type: ignore[import-untyped]
 from botocore.validate import ParamValidator  # type: ignore[import-untyped]
 
 from tenure.errors import BadArgument
+from tenure.monitoring.cloudwatch.dimension import dimension_value
 from tenure.monitoring.cloudwatch.policy import TrackedService, policies, service_of
 from tenure.monitoring.cloudwatch.signal import QueueSignal, figures
 from tenure.timing.scaling import Backlog as QueueBacklog
@@ -54,6 +55,20 @@ def test_the_policy_tracks_what_is_published() -> None:
     assert (metric["Namespace"], tracking["ScaleInCooldown"]) == ("Shop", 600)
     read = [one["MetricStat"]["Metric"]["MetricName"] for one in calls["put-metric-alarm from zero"]["Metrics"][:2]]
     assert set(read) <= set(by_name)
+
+
+def test_a_queue_whose_name_the_service_refuses_is_tracked_under_another() -> None:
+    tracking = policies(_tracked(queue="über-tasks"))["put-scaling-policy"]
+    specification = tracking["TargetTrackingScalingPolicyConfiguration"]["CustomizedMetricSpecification"]
+    assert specification["Dimensions"] == [{"Name": "Queue", "Value": "%C3%BCber-tasks"}]
+
+
+@pytest.mark.parametrize(
+    ("text", "taken"), [("a-tasks", "a-tasks"), ("shop/a b#1", "shop/a b#1"), ("é", "%C3%A9"), ("%C3%A9", "%25C3%25A9"),
+                        ("a\nb", "a%0Ab"), ("  ", "-"), ("", "-")],
+)  # fmt: skip
+def test_a_dimension_holds_what_the_service_takes_and_two_values_stay_two(text: str, taken: str) -> None:
+    assert dimension_value(text) == taken
 
 
 def test_what_is_not_known_is_not_published() -> None:

@@ -20,6 +20,7 @@ from aiobotocore.config import AioConfig  # type: ignore[import-untyped]
 from tenure.adapters.aws import faults
 from tenure.adapters.aws.session import new_session
 from tenure.errors import BadURL
+from tenure.monitoring.cloudwatch.dimension import dimension_value
 from tenure.monitoring.cloudwatch.signal import NAMESPACE
 from tenure.monitoring.figure import Figure
 from tenure.url_options import above_zero, read_query, web_address
@@ -97,7 +98,7 @@ class CloudWatchPublisher:
         data = [
             {
                 "MetricName": one.name,
-                "Dimensions": [{"Name": name, "Value": value} for name, value in one.labels.items()],
+                "Dimensions": [{"Name": name, "Value": dimension_value(value)} for name, value in one.labels.items()],
                 "Timestamp": moment,
                 "Value": one.value,
                 "Unit": one.unit,

@@ -9,7 +9,7 @@ import click
 
 from tenure.app import Tenure
 from tenure.cli.target import find, json_option, run, target_argument
-from tenure.cli.terminal.duration import Duration, spoken
+from tenure.cli.terminal.duration import Duration, spoken, watch_seconds
 from tenure.cli.terminal.output import STATE_STYLES, console, count, give_way, plain_table, say_json
 from tenure.cli.terminal.queue_words import since
 from tenure.notice import Pause
@@ -19,26 +19,28 @@ if TYPE_CHECKING:
 
     from tenure.client.operations.queues import QueueList, QueueStatus
 
+_EVERY_SECONDS = 1.0
 _FIGURES = ("ready", "delayed", "leased", "dead", "oldest")
 
 
 @click.command(short_help="Show how many messages each queue holds, and its pauses.")
 @target_argument
 @click.option("--watch", "-w", is_flag=True, help="Repeat until Ctrl-C; with --json, one document a line.")
-@click.option("--every", type=Duration(0.1), default="1s", show_default=True, help="How often --watch refreshes.")
+@click.option("--every", type=Duration(0.1), help="How often --watch refreshes. Default: 1s.")
 @json_option
-def queues(target: str | None, *, watch: bool, every: float, as_json: bool) -> None:
+def queues(target: str | None, *, watch: bool, every: float | None, as_json: bool) -> None:
     """Show how many messages each queue holds, its pauses and limits.
 
     A dash means that the broker cannot say; 0 means that there are none. "oldest" is the age of what has been ready
     for longest.
     """
+    seconds = watch_seconds(every, _EVERY_SECONDS, watch=watch)
     app = find(target)
     if not watch:
         _say(run(app, _look), as_json=as_json)
         return
     with contextlib.suppress(KeyboardInterrupt):  # the way to end it
-        run(app, lambda app: _watch(app, every, as_json=as_json))
+        run(app, lambda app: _watch(app, seconds, as_json=as_json))
 
 
 async def _look(app: Tenure) -> tuple["QueueList", float]:

@@ -39,6 +39,13 @@ class Duration(_Parameter):
 DURATION = Duration()
 
 
+def watch_seconds(every: float | None, default: float, *, watch: bool) -> float:
+    """How often --watch looks. Refuses --every where nothing is watched."""
+    if every is not None and not watch:
+        raise click.UsageError("--every is for --watch: add --watch")
+    return default if every is None else every
+
+
 def spoken(seconds: float | None) -> str:
     """A span of time in at most two units. None (not known) is a dash."""
     if seconds is None:

@@ -19,11 +19,12 @@ import msgspec
 
 from tenure.monitoring.catalogue.metrics import METRICS
 from tenure.monitoring.catalogue.spec import MetricKind
+from tenure.monitoring.cloudwatch.dimension import dimension_value
 from tenure.monitoring.cloudwatch.signal import NAMESPACE
 from tenure.monitoring.metrics.sample import Sample, Times
 
 #: Limits of the format.
-MOST_METRICS, MOST_DIMENSIONS, MOST_LABEL = 100, 30, 1024
+MOST_METRICS, MOST_DIMENSIONS = 100, 30
 _UNITS = {"s": "Seconds", "ms": "Milliseconds", "By": "Bytes", "1": "None"}
 _SPECS = {spec.name: spec for spec in METRICS}
 _encoder = msgspec.json.Encoder()
@@ -53,7 +54,7 @@ class EmfLines:
             spec = _SPECS.get(sample.metric)
             if spec is None:
                 continue
-            labels = tuple(zip(spec.labels, (_label(one) for one in sample.labels), strict=True))
+            labels = tuple(zip(spec.labels, map(dimension_value, sample.labels), strict=True))
             for name, value, unit, grows in _values(sample, spec.kind, spec.unit):
                 shown = self._growth(name, labels, value) if grows else value
                 if shown is not None:
@@ -109,8 +110,3 @@ def _values(sample: Sample, kind: MetricKind, unit: str | None) -> list[tuple[st
             (f"{sample.metric}_sum", sample.value.seconds, unit_of(unit), True),
         ]
     return [(sample.metric, float(sample.value), unit_of(unit), kind is MetricKind.COUNTER)]
-
-
-def _label(text: str) -> str:
-    """A dimension has at least one character that is no space, and at most 1,024."""
-    return text[:MOST_LABEL] if text.strip() else "-"

@@ -13,6 +13,7 @@ from typing import Any
 import msgspec
 
 from tenure.errors import BadArgument
+from tenure.monitoring.cloudwatch.dimension import dimension_value
 from tenure.monitoring.cloudwatch.signal import BACKLOG_PER_WORKER, NAMESPACE, QUEUE, VISIBLE_AND_IN_FLIGHT
 
 _DIMENSION = "ecs:service:DesiredCount"
@@ -87,7 +88,7 @@ def _tracking(tracked: TrackedService) -> Mapping[str, Any]:
         "CustomizedMetricSpecification": {
             "Namespace": tracked.namespace,
             "MetricName": BACKLOG_PER_WORKER,
-            "Dimensions": [{"Name": QUEUE, "Value": tracked.queue}],
+            "Dimensions": [{"Name": QUEUE, "Value": dimension_value(tracked.queue)}],
             "Statistic": "Average",
             "Unit": "Count",
         },
@@ -98,7 +99,7 @@ def _tracking(tracked: TrackedService) -> Mapping[str, Any]:
 
 def _alarm(tracked: TrackedService) -> Mapping[str, Any]:
     """Something waits and no worker is there: one begins, and target tracking does the rest."""
-    dimensions = [{"Name": QUEUE, "Value": tracked.queue}]
+    dimensions = [{"Name": QUEUE, "Value": dimension_value(tracked.queue)}]
 
     def read(id: str, name: str) -> Mapping[str, Any]:
         metric = {"Namespace": tracked.namespace, "MetricName": name, "Dimensions": dimensions}

@@ -16,7 +16,7 @@ from tenure.cli.commands.scaling.publishing import policies_of
 from tenure.cli.commands.scaling.publishing import publish as publish_figures
 from tenure.cli.completing import complete_queue
 from tenure.cli.target import find, json_option, run, target_argument
-from tenure.cli.terminal.duration import DURATION, Duration
+from tenure.cli.terminal.duration import DURATION, Duration, watch_seconds
 from tenure.cli.terminal.output import console, plural, say_json
 from tenure.client.operations.scaling import ScalingNeed, ScalingReport
 from tenure.errors import BrokerError, LoginRefused, PermissionMissing
@@ -109,6 +109,7 @@ def scaling(  # noqa: PLR0913 - one for each option
     """
     if service is not None and (queue is None or is_pattern(queue)):
         raise click.UsageError("--policy is for one queue: add --queue NAME")
+    seconds = watch_seconds(every, _EVERY_SECONDS if publish is None else _PUBLISH_SECONDS, watch=watch)
     app = find(target)
     publisher = None if publish is None else _publisher(publish)
 
@@ -122,7 +123,6 @@ def scaling(  # noqa: PLR0913 - one for each option
             cooldown_seconds=rules["cooldown_seconds"], namespace=_namespace(publish),
         ))  # fmt: skip
         return
-    seconds = every if every is not None else _EVERY_SECONDS if publisher is None else _PUBLISH_SECONDS
     with contextlib.suppress(KeyboardInterrupt) if watch else contextlib.nullcontext():  # the way to end it
         run(app, lambda app: _show(app, look, publisher, seconds, watch=watch, as_json=as_json))
 

@@ -18,7 +18,7 @@ RESULT_LIMIT = 64 * 1024
 MOST_TARGETS = 8
 #: So many announcements are read in one call.
 READ_LIMIT = 500
-#: How a target begins that is told by a webhook: an endpoint's name or a URL follows.
+#: How a target begins that a webhook delivers to: an endpoint's name or a URL follows.
 WEBHOOK_TARGET = "webhook:"
 #: One that waits for longer is a finding.
 LATE_SECONDS = 3_600.0

@@ -161,7 +161,7 @@ class Tenure(Registry):
         - `id`: The message's own id: a submit that is repeated with it stores no second message.
         - `headers`: Texts by name, for your own use; in the handler `ctx.message.headers`.
         - `correlation_id`: What the message belongs to; messages that its handler submits inherit it.
-        - `webhook`: What is told when the message ends: the name of an endpoint, or a URL that an endpoint allows.
+        - `webhook`: What is notified when the message ends: the name of an endpoint, or a URL that an endpoint allows.
           None: nothing, whatever the task says.
         """
         return await self._client.submit(self._call(call, payload), options)

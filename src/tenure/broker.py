@@ -288,8 +288,8 @@ class Broker(Protocol):
         """Return when something may have become leasable, or after `seconds`. May be cancelled.
 
         Names and patterns as in `lease`; a queue that comes into being during the wait wakes the waiting worker too.
-        A queue in `limits` wakes nobody before its limit allows another lease; the end of a lease wakes those who wait
-        for it.
+        A queue in `limits` wakes no worker before its limit allows another lease; the end of a lease wakes those that
+        wait for it.
         """
         ...
 

@@ -57,7 +57,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     quota_per_second: float | None = None
     #: So many bytes a payload of a client may have. None: as many as the broker takes.
     quota_payload: int | None = None
-    #: What is told when a message ends: the name of a webhook's endpoint, or a URL. None: nothing.
+    #: What is notified when a message ends: the name of a webhook's endpoint, or a URL. None: nothing.
     webhook: str | None = None
     #: Where bodies go that are too large for the broker. None: they are refused.
     claim_check: str | None = None

@@ -472,7 +472,7 @@ class SignatureInvalid(WebhookError):
 
 
 class SignatureExpired(WebhookError):
-    """The request is signed, but too long ago: perhaps somebody repeats it. Answer 401."""
+    """The request is signed, but too long ago: perhaps it is a replay. Answer 401."""
 
     code = "signature_expired"
 

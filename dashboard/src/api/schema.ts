@@ -737,10 +737,10 @@ export interface FindingStatus {
   remedy: string;
   /** The id of its runbook, which a server shows at /runbooks/ID. */
   runbook: string;
-  /** Who has seen it as it is now. Null: nobody. */
+  /** Who has seen it as it is now. Null: no person has. */
   acked_by: string | null;
   acked_at: number | null;
-  /** Until then nobody is told of it. Null: it is not silenced. */
+  /** Until then no notices of it are sent. Null: it is not silenced. */
   silenced_until: number | null;
   silenced_by: string | null;
 }
@@ -929,7 +929,7 @@ export interface LeaseMessages {
   queues: string[];
   /** At most this many. */
   want?: number;
-  /** How long nobody else gets them, unless they are touched. Null: as the task or the app says. */
+  /** How long no other consumer gets them, unless they are touched. Null: as the task or the app says. */
   lease_seconds?: number | null;
   /** If there is nothing, wait this many seconds for something. */
   wait?: number;
@@ -1336,7 +1336,7 @@ export interface NewMessage {
   headers?: Record<string, string> | null;
   /** What the message belongs to. */
   correlation_id?: string | null;
-  /** What is told when it ends: the name of an endpoint, or a URL that an endpoint allows. Default: the task's. */
+  /** What is notified when it ends: the name of an endpoint, or a URL that an endpoint allows. Default: the task's. */
   webhook?: string | null;
   /** Default: that of its client, `{client}-tasks`. */
   queue?: string | null;
@@ -1881,7 +1881,7 @@ export interface SettledLeases {
 /** How much it matters. */
 export type Severity = "critical" | "info" | "warning";
 
-/** For how long nobody is told. */
+/** For how long no notices are sent. */
 export interface Silence {
   /** 0: end the silence. */
   seconds: number;
@@ -1966,7 +1966,7 @@ export interface Submission {
   headers?: Record<string, string> | null;
   /** What the message belongs to. */
   correlation_id?: string | null;
-  /** What is told when it ends: the name of an endpoint, or a URL that an endpoint allows. Default: the task's. */
+  /** What is notified when it ends: the name of an endpoint, or a URL that an endpoint allows. Default: the task's. */
   webhook?: string | null;
   /** The handler's parameters by name. Default: none. */
   payload?: unknown;

@@ -389,7 +389,7 @@ resource "aws_cloudwatch_metric_alarm" "leases_lost_page" {
 resource "aws_cloudwatch_metric_alarm" "lease_use_ticket" {
   for_each            = local.tasks
   alarm_name          = "${var.name_prefix}lease-use-ticket-${each.key}"
-  alarm_description   = "Runs use up their lease (ticket). Runs whose lease nobody renews take nearly as long as it. One that takes longer is run again by another. Switch the heartbeat on, or lengthen the lease by half. Runbook: ${var.runbooks_url}/lease_use"
+  alarm_description   = "Runs use up their lease (ticket). Runs whose lease is not renewed take nearly as long as it. One that takes longer is run again by another. Switch the heartbeat on, or lengthen the lease by half. Runbook: ${var.runbooks_url}/lease_use"
   comparison_operator = "GreaterThanThreshold"
   threshold           = 0.8
   evaluation_periods  = 1
@@ -464,7 +464,7 @@ resource "aws_cloudwatch_metric_alarm" "lease_use_ticket" {
 resource "aws_cloudwatch_metric_alarm" "lease_use_page" {
   for_each            = local.tasks
   alarm_name          = "${var.name_prefix}lease-use-page-${each.key}"
-  alarm_description   = "Runs use up their lease (page). Runs whose lease nobody renews take nearly as long as it. One that takes longer is run again by another. Switch the heartbeat on, or lengthen the lease by half. Runbook: ${var.runbooks_url}/lease_use"
+  alarm_description   = "Runs use up their lease (page). Runs whose lease is not renewed take nearly as long as it. One that takes longer is run again by another. Switch the heartbeat on, or lengthen the lease by half. Runbook: ${var.runbooks_url}/lease_use"
   comparison_operator = "GreaterThanThreshold"
   threshold           = 0.9
   evaluation_periods  = 1

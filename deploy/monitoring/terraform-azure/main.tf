@@ -412,7 +412,7 @@ resource "azurerm_monitor_scheduled_query_rules_alert_v2" "leases_lost_page" {
 resource "azurerm_monitor_scheduled_query_rules_alert_v2" "lease_use_ticket" {
   name                    = "${var.name_prefix}lease-use-ticket"
   display_name            = "Tenure: Runs use up their lease (ticket)"
-  description             = "Runs whose lease nobody renews take nearly as long as it. One that takes longer is run again by another. Measured: p95 of the run times over the lease, of a task whose leases are not renewed. Switch the heartbeat on, or lengthen the lease by half. Runbook: lease_use."
+  description             = "Runs whose lease is not renewed take nearly as long as it. One that takes longer is run again by another. Measured: p95 of the run times over the lease, of a task whose leases are not renewed. Switch the heartbeat on, or lengthen the lease by half. Runbook: lease_use."
   resource_group_name     = var.resource_group_name
   location                = var.location
   scopes                  = [var.scope]
@@ -471,7 +471,7 @@ resource "azurerm_monitor_scheduled_query_rules_alert_v2" "lease_use_ticket" {
 resource "azurerm_monitor_scheduled_query_rules_alert_v2" "lease_use_page" {
   name                    = "${var.name_prefix}lease-use-page"
   display_name            = "Tenure: Runs use up their lease (page)"
-  description             = "Runs whose lease nobody renews take nearly as long as it. One that takes longer is run again by another. Measured: p95 of the run times over the lease, of a task whose leases are not renewed. Switch the heartbeat on, or lengthen the lease by half. Runbook: lease_use."
+  description             = "Runs whose lease is not renewed take nearly as long as it. One that takes longer is run again by another. Measured: p95 of the run times over the lease, of a task whose leases are not renewed. Switch the heartbeat on, or lengthen the lease by half. Runbook: lease_use."
   resource_group_name     = var.resource_group_name
   location                = var.location
   scopes                  = [var.scope]

@@ -1,7 +1,7 @@
 """The advice of a finding, made to fit the code that it is given to.
 
-A piece that must be awaited does nothing in a plain function: its delete would never be sent. Plain code is told the
-piece of `tenure.standalone.sync`. Streams of Redis have no visibility timeout, and are told `xack`.
+A piece that must be awaited does nothing in a plain function: its delete would never be sent. Plain code is shown the
+piece of `tenure.standalone.sync`. Streams of Redis have no visibility timeout, so `xack` is advised.
 Used by `auditing.py`.
 """
 

@@ -53,7 +53,7 @@ class FindingStore:
         return None if value is None or state is None else Kept(state, value.version)
 
     async def put(self, state: AlertState, expect: str | None) -> bool:
-        """Write it if it has this version. False: somebody else changed it meanwhile."""
+        """Write it if it has this version. False: it was changed meanwhile."""
         until = None
         if not state.is_firing and state.cleared_at is not None:
             until = max(state.cleared_at + KEPT_SECONDS, state.silenced_until or 0.0)

@@ -274,7 +274,7 @@ class Operator:
         await self._insist(lambda: self._state.acts.record([act]), "audit log", act)
 
     async def note_finding(self, kind: EventKind, queue: str | None, **more: object) -> None:
-        """Record that somebody acknowledged or silenced a finding."""
+        """Record that a finding was acknowledged or silenced."""
         await _whole(self._write(kind, queue, None, **more))
 
     async def weigh_client(self, queue: str, weight: float) -> bool:

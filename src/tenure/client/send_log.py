@@ -1,6 +1,6 @@
 """A DEBUG record for each message that was sent, so that a log shows where a correlation id comes from.
 
-It costs one look at the level where nobody wants it. Before: `client/claim_check.send`.
+It costs one look at the level where it is not wanted. Before: `client/claim_check.send`.
 """
 
 import logging

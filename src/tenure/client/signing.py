@@ -1,9 +1,9 @@
-"""Signing: what Tenure hands out and later gets back is signed, so that nobody else can make it or change it.
+"""Signing: what Tenure hands out and later gets back is signed, so that others cannot make or change it.
 
 Sessions of browsers, lease tokens and watch links are signed with keys that are derived from one secret, a key for each
 purpose: what was signed for one is worth nothing for another. The secret is `TENURE_SECRET_KEY`, else 256 random bits
-that the store keeps, made once by whoever signs first. So every process of a store accepts what another one signed,
-also after it was started again.
+that the store keeps, made once by the first process that signs. So every process of a store accepts what another one
+signed, also after it was started again.
 
 Rotation: what was signed with `TENURE_OLD_SECRET_KEYS` is still accepted. A secret in the store is replaced by
 `rotate`; the old one is accepted until it expires.

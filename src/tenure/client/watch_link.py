@@ -3,7 +3,7 @@
     {what it opens, as base64url of JSON}.{signature}
 
 It names the message, when it expires, and whether it shows the result and the texts of errors. It is signed
-(`signing.py`), so nobody else can make or change one, and it is kept nowhere: whoever has it may read. A secret that is
+(`signing.py`), so others cannot make or change one, and it is kept nowhere: every holder may read. A secret that is
 no longer accepted ends every link that it signed.
 
 Made by `Handle.watch_url`; read by `server/watch_links.py`.

@@ -37,7 +37,7 @@ _FREE_SECONDS = 1.0
 
 
 class _Watched:
-    """One message that somebody waits for."""
+    """One message that is waited for."""
 
     __slots__ = ("changed", "error", "ids", "queue", "record", "version", "waiters")
 
@@ -90,7 +90,7 @@ class Watching:
     """All that is waited for at one client."""
 
     def __init__(self, broker: Broker, state: State, clock: Clock) -> None:
-        """Nothing is read before somebody waits."""
+        """Nothing is read before the first wait."""
         self._broker = broker
         self._state = state
         self._clock = clock
@@ -209,7 +209,7 @@ class Watching:
         await asyncio.sleep(max(0.0, min(soonest, latest) - self._clock.monotonic()))
 
     async def _wait(self, seconds: float) -> bool:
-        """Wait for somebody who begins to wait, or for news of the journal. True: the journal has some."""
+        """Wait for a new waiter, or for news of the journal. True: the journal has some."""
         beginning = asyncio.create_task(self._news.wait())
         tasks: set[asyncio.Task[object]] = {beginning}
         journal = self._state.journal

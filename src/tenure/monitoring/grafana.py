@@ -103,7 +103,7 @@ LEASES: tuple[Panel, ...] = (
     Panel("Workers that died", "Found dead with proof, and processes of `--processes`.",
           [("workers", "sum(increase(tenure_workers_crashed_total[5m]))"),
            ("processes", "sum(increase(tenure_process_deaths_total[5m]))")]),
-    Panel("Deliveries", "By the number of the delivery. From the second on, somebody had it before.",
+    Panel("Deliveries", "By the number of the delivery. From the second on, it was delivered before.",
           [("{{delivery}}", _rate("tenure_deliveries_total", "delivery"))], "ops"),
     Panel("Duplicates", "Suppressed, by what showed that they were some.",
           [("{{tier}}", "sum by (tier) (increase(tenure_duplicates_suppressed_total[5m]))")]),

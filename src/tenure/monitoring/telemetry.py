@@ -1,4 +1,4 @@
-"""Telemetry: what an app tells a tracing system, as a port. Nobody listens unless a program asks for it.
+"""Telemetry: what an app tells a tracing system, as a port. Nothing listens unless a program asks for it.
 
 `otel/` implements it with OpenTelemetry: `instrument(app)`. The client, the worker and the deliverer call it, each
 through one attribute that is None as a rule, so that what is not asked for costs nothing.

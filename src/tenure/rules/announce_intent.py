@@ -1,7 +1,7 @@
 """The rule for announcements where no one step can end a message and keep an announcement of it: SQS and Azure.
 
 First an intent is written: what will be announced, and what its message is like now. Then the message ends, by
-compare-and-set, only if it is still like that, and its row names the intent. So whoever reads an intent finds out by
+compare-and-set, only if it is still like that, and its row names the intent. So a reader of an intent finds out by
 the message's row what became of it:
 
     the row names it                  the message ended so: it is announced

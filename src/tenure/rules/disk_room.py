@@ -9,7 +9,7 @@ from tenure.finding import Finding, Severity
 _MIB, _GIB = 1 << 20, 1 << 30
 #: Below this much room the next hour is in danger, however large the disk.
 CRITICAL_BYTES = 128 * _MIB
-#: Below this part of the disk, and this much room, somebody should look.
+#: Below this part of the disk, and this much room, a person should look.
 LOW_PART, LOW_BYTES = 0.05, 2 * _GIB
 _PERCENT = 100
 

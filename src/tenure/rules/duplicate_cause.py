@@ -29,7 +29,7 @@ class DuplicateCause(StrEnum):
 
 #: A clock of a sender and one of a worker may differ by this much.
 _SKEW_SECONDS = 1.0
-#: Facts of a run that somebody else ran too.
+#: Facts of a run that another worker ran too.
 _OVERLAPS = (EventKind.LEASE_LOST, EventKind.LATE_SETTLE)
 _RUNNING = "running_elsewhere"
 _TAKEN = ("already_gone", "taken_over")
@@ -69,7 +69,7 @@ def _never_told(events: Sequence[Event], deliveries: int) -> DuplicateCause | No
 
 
 def _is_overlap(event: Event, done: Event) -> bool:
-    """Whether somebody else had the message while the run that completed it was under way."""
+    """Whether another worker had the message while the run that completed it was under way."""
     began = done.at - (done.seconds or 0.0) - _SKEW_SECONDS
     if event.at < began:
         return False

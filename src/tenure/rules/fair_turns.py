@@ -78,7 +78,7 @@ class FairTurns:
     """The turns of the queues that one worker serves."""
 
     def __init__(self, slots: int, weights: Mapping[str, float] = NO_WEIGHTS) -> None:
-        """Begin a round in which nobody has used anything."""
+        """Begin a round in which nothing was used yet."""
         self._quantum = QUANTUM_SECONDS * slots
         #: By queue (`client_weights.weight_of`); may be replaced at any time.
         self.weights = weights
@@ -122,7 +122,7 @@ class FairTurns:
             return False
         self._renew(self._begun)
         if not turn.held_back:
-            # Nothing waits anywhere, so nobody owes anybody anything.
+            # Nothing waits anywhere, so no queue is owed a turn.
             self._renew(self._held)
             self._empty = 0
             return False

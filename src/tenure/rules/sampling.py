@@ -10,7 +10,7 @@ _ALL = 1 << 32
 
 
 def sample_weight(id: str, rate: float) -> float | None:
-    """How many messages this one stands for, if of all of them the part `rate` is chosen. None: it is not chosen."""
+    """How many messages this one represents, if of all of them the part `rate` is chosen. None: it is not chosen."""
     if rate >= 1.0:
         return 1.0
     if rate <= 0.0 or zlib.crc32(id.encode("utf-8", "surrogatepass")) >= rate * _ALL:

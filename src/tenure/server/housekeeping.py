@@ -144,7 +144,7 @@ class Housekeeping:
             logger.critical("%s died; the server is not ready any more: restart it", job.__qualname__, exc_info=error)
 
     def publish(self, events: Sequence[Event]) -> None:
-        """Publish events of messages, which are counted by whoever settled them."""
+        """Publish events of messages, which are counted where they were settled."""
         self._bus.publish(events)
 
     def _publish(self, events: Sequence[Event]) -> None:

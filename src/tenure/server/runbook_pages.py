@@ -44,7 +44,7 @@ class RunbookPages:
     """Every runbook, rendered once."""
 
     def __init__(self) -> None:
-        """Read nothing before somebody comes."""
+        """Read nothing before the first request."""
         self._texts: Mapping[str, str] | None = None
 
     def has(self, method: str, segments: Sequence[str]) -> bool:

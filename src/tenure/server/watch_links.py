@@ -54,7 +54,7 @@ class WatchLinks:
 
 
 def principal_of(grant: WatchGrant) -> Principal:
-    """Who asks with a link: nobody by name, who may read."""
+    """Who asks with a link: a reader without a name."""
     scopes = {AccessScope.READ, AccessScope.PAYLOAD} if grant.shows_result else {AccessScope.READ}
     return Principal(NAME, frozenset(scopes), ANY_QUEUE)
 

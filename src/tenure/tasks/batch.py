@@ -79,7 +79,7 @@ class _Batch:
         self.timer: asyncio.TimerHandle | None = None
 
     def leave(self, member: _Member) -> None:
-        """Forget a message whose run was ended. A batch that nobody waits for any more is cancelled."""
+        """Forget a message whose run was ended. A batch without waiting messages is cancelled."""
         member.end.cancel()
         if self.running is None:
             self.members.remove(member)

@@ -73,7 +73,7 @@ class Options(TypedDict, total=False):
     correlation_id: str
     """What the message belongs to; messages that its handler submits inherit it."""
     webhook: str | None
-    """What is told when the message ends: the name of an endpoint, or a URL that an endpoint allows. None: nothing,
+    """What is notified when the message ends: the name of an endpoint, or a URL that an endpoint allows. None: nothing,
     whatever the task says.
     """
 
@@ -97,7 +97,7 @@ class Callable_(Protocol):  # noqa: N801 - the word is taken
 
     @property
     def webhook(self) -> str | None:
-        """What is told when its messages end. None: nothing."""
+        """What is notified when its messages end. None: nothing."""
         ...
 
     @property
@@ -152,7 +152,7 @@ class Call(Generic[R_co]):
         - `id`: The message's own id: a submit that is repeated with it stores no second message.
         - `headers`: Texts by name, for your own use; in the handler `ctx.message.headers`.
         - `correlation_id`: What the message belongs to; messages that its handler submits inherit it.
-        - `webhook`: What is told when the message ends: the name of an endpoint, or a URL that an endpoint allows.
+        - `webhook`: What is notified when the message ends: the name of an endpoint, or a URL that an endpoint allows.
           None: nothing, whatever the task says.
         """
         return await self._app()._submit_call(self, options)

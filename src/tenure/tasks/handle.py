@@ -114,7 +114,7 @@ class Handle(Generic[R_co]):
         """Make a link by which a browser follows this message, without a token: `new EventSource(link)`.
 
         It shows state, progress and codes of errors; with `result` the result and the texts of errors too. It opens
-        nothing else, changes nothing, and expires, after 30 days at the latest. Whoever has the link may use it.
+        nothing else, changes nothing, and expires, after 30 days at the latest. Every holder of the link may use it.
 
         - `expires`: For so long it is good, in seconds or as a `timedelta`.
         - `server`: Where browsers reach the server; default: `TENURE_PUBLIC_URL`.

@@ -160,8 +160,8 @@ class Registry(ABC):
           shows it. Default: False (`TENURE_KEEP_PAYLOAD`).
         - `detail`: The part of its messages whose every step leaves an event, from 0 to 1; default: 0
           (`TENURE_DETAIL`).
-        - `webhook`: What is told when a message of the task ends: the name of an endpoint, or a URL that an endpoint
-          allows; default: none (`TENURE_WEBHOOK`).
+        - `webhook`: What is notified when a message of the task ends: the name of an endpoint, or a URL that an
+          endpoint allows; default: none (`TENURE_WEBHOOK`).
         - `runs_in`: `loop`, `thread` or `process` (a child process, for work that holds the GIL or may crash);
           default: loop for async functions, thread for plain ones.
         - `batch`: The handler takes a list, of which each message has one item: at most this many in one call.

@@ -95,8 +95,8 @@ class TaskOptions(TypedDict, total=False):
     detail: float
     """The part of its messages whose every step leaves an event, from 0 to 1; default: 0 (`TENURE_DETAIL`)."""
     webhook: str | None
-    """What is told when a message of the task ends: the name of an endpoint, or a URL that an endpoint allows; default:
-    none (`TENURE_WEBHOOK`).
+    """What is notified when a message of the task ends: the name of an endpoint, or a URL that an endpoint allows;
+    default: none (`TENURE_WEBHOOK`).
     """
     runs_in: Literal["loop", "thread", "process"]
     """`loop`, `thread` or `process` (a child process, for work that holds the GIL or may crash); default: loop for
@@ -133,7 +133,7 @@ class Policy(msgspec.Struct, frozen=True):
     keep_payload: bool = False
     #: The part of its messages whose every step leaves an event. None: as the worker's settings say.
     detail: float | None = None
-    #: What is told when a message ends. None: nothing.
+    #: What is notified when a message ends. None: nothing.
     webhook: str | None = None
     #: A ready message may wait so long before it is an alert. None: ten times what is usual.
     expected_wait_seconds: float | None = None
@@ -176,7 +176,7 @@ class Task(Generic[P, R]):
         self.follows_client = False
         #: Its options, with the defaults filled in.
         self.policy = policy
-        #: What is told when its messages end. None: nothing.
+        #: What is notified when its messages end. None: nothing.
         self.webhook = policy.webhook
         #: The handler itself.
         self.function = function

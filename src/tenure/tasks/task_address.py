@@ -8,7 +8,7 @@ class TaskAddress(msgspec.Struct, frozen=True, gc=False):
 
     name: str
     queue: str
-    #: What is told when its messages end. None: nothing.
+    #: What is notified when its messages end. None: nothing.
     webhook: str | None = None
     #: It has no queue of its own: a message of another client goes to that client's queue.
     follows_client: bool = False

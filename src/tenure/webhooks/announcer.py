@@ -3,8 +3,8 @@
     read a page   enter into windows   send   put aside   note what is half done   forget
 
 Killed between any two of these it begins anew, and makes the same messages under the same ids, which the broker
-recognises. Endings of one lane go out in their order. A lane that has no room (`TargetKind.room`) holds nobody up: its
-endings are passed over, and read again from the first of them when it has room. So 10,000 endings that wait for a
+recognises. Endings of one lane go out in their order. A lane that has no room (`TargetKind.room`) holds up no other:
+its endings are passed over, and read again from the first of them when it has room. So 10,000 endings that wait for a
 disabled endpoint cost nothing but the pages of a look from the start, now and then.
 
 One turn at a time saves work; two announcers at once do no harm. Run by the worker and the server. Before:
@@ -227,7 +227,7 @@ class Announcer:
         name = target.partition(":")[0]
         kind = self._kinds.get(name)
         if kind is None:
-            # A newer Tenure knows it. What is thrown away here nobody could bring back.
+            # A newer Tenure knows it. What is thrown away here cannot be brought back.
             if name not in self._unknown:
                 self._unknown.add(name)
                 logger.warning("endings wait for targets %s:…, which this Tenure does not know; upgrade it", name)

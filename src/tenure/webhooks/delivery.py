@@ -58,7 +58,7 @@ class Payload(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 def webhook_id(ending: Announcement, target: WebhookTarget) -> str:
-    """The same for the same ending and receiver, whoever makes it; for the message and for the header."""
+    """The same for the same ending and receiver, in every process; for the message and for the header."""
     parts = (ending.queue, ending.id, str(ending.generation), target.endpoint or "", target.url or "")
     digest = hashlib.sha256(b"\x1f".join(quote(part, safe="").encode() for part in parts)).hexdigest()
     return f"whd_{digest[:32]}"

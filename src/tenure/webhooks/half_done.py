@@ -33,7 +33,7 @@ class HalfDone:
         self._known = None
 
     async def targets(self, ending: Announcement) -> frozenset[str]:
-        """The targets that have it. Asks nobody for an ending with one target."""
+        """The targets that have it. Asks nothing for an ending with one target."""
         if len(ending.targets) == 1:
             return frozenset()
         return (await self._notes()).get(self._name(ending), frozenset())

@@ -65,7 +65,7 @@ def verify(
     *,
     clock: Clock = SYSTEM_CLOCK,
 ) -> Webhook:
-    """Check that a request is from whoever has the secret, is recent and unchanged; return it decoded.
+    """Check that a request is from a holder of the secret, is recent and unchanged; return it decoded.
 
     - `payload`: The body exactly as it came, not decoded and encoded again.
     - `headers`: The request's headers; upper or lower case.

@@ -86,7 +86,7 @@ class Transport:
         self._rules = rules
         self._clock = clock
         self._lookup = lookup or self._look_up
-        #: A name server that hangs takes these threads, and nobody else's.
+        #: A name server that hangs takes these threads, and no others.
         self._threads = ThreadPoolExecutor(_LOOKUPS, thread_name_prefix="tenure-webhook-names")
         self._trust = trust
         self._times = (connect_seconds, total_seconds)

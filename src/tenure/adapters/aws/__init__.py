@@ -53,7 +53,7 @@ def connect(
 
 
 def settings(options: Options) -> Settings:
-    """What a row store is told of the options."""
+    """The options as a row store takes them."""
     return Settings(
         wire=options.wire,
         keep_seconds=options.keep_seconds,

@@ -37,7 +37,7 @@ class DynamoTable:
     forgets = True
 
     def __init__(self, session: Session) -> None:
-        """Stand on `session`, which whoever made it opens and closes."""
+        """Use `session`, which its maker opens and closes."""
         self._session = session
         self._name = session.options.table
         self._is_there = False
@@ -58,7 +58,7 @@ class DynamoTable:
         self._is_there = True
 
     async def close(self) -> None:
-        """The session is closed by whoever made it."""
+        """Do nothing: the session's maker closes it."""
 
     def now(self) -> float:
         return self._session.timeline.now()
@@ -165,7 +165,7 @@ class DynamoTable:
                     in_doubt |= {number} if said is AnswerKind.PASSING else set()
                     continue
                 if said is AnswerKind.CONFLICT and number in in_doubt:
-                    # Somebody else was faster, or we were, when the service said that it was in trouble.
+                    # Another writer was faster, or we were, when the service said that it was in trouble.
                     text = f"{self._place} was in trouble; a write may have been carried out"
                     raise BrokerUnavailable(text, outcome_unknown=True)
                 done[number] = said is None
@@ -232,7 +232,7 @@ class DynamoTable:
                 ],
             )  # fmt: skip
         except BrokerError as error:
-            if "ResourceInUseException" not in str(error):  # somebody else makes it at this moment
+            if "ResourceInUseException" not in str(error):  # another process makes it at this moment
                 raise
         for _ in range(_PATIENCE):
             described = await self._call("describe_table", TableName=self._name)

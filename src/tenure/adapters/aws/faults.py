@@ -108,7 +108,7 @@ def refused(answer: Answer, text: str, what: str, place: str) -> TenureError:  #
 
 
 def outage(error: TenureError) -> TenureError:
-    """What to raise instead for something that was taken before: it may be so again, and nobody must die of it."""
+    """What to raise instead for something that was accepted before: it may work again, so no worker should end."""
     if not isinstance(error, ConfigurationError):
         return error
     kind = QueueGone if isinstance(error, QueueMissing) else BrokerUnavailable
@@ -121,7 +121,7 @@ def of_entry(code: str, text: str, *, is_theirs: bool) -> Answer:
 
 
 def is_conflict(error: TenureError) -> bool:
-    """Whether a write was refused because somebody else was faster."""
+    """Whether a write was refused because another writer was faster."""
     return (
         isinstance(error.__cause__, exceptions.ClientError) and read_answer(error.__cause__).kind is AnswerKind.CONFLICT
     )

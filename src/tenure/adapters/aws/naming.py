@@ -30,7 +30,7 @@ def is_fifo(queue: str) -> bool:
 
 
 def word(text: str) -> str:
-    """The same as a FIFO queue takes it: what it would refuse is told by its digest."""
+    """The same as a FIFO queue takes it: what it would refuse is replaced by its digest."""
     return text if _WORD.fullmatch(text) else f"tenure-{hashlib.sha256(text.encode()).hexdigest()}"
 
 

@@ -68,12 +68,12 @@ class PhysicalQueues:
         self._known.pop(physical, None)
 
     async def url(self, physical: PhysicalQueue) -> str:
-        """For whoever only looks: makes nothing, and lets one look at a queue that cannot be worked with."""
+        """For readers: makes nothing, and lets one look at a queue that cannot be worked with."""
         known = self._known.get(physical)
         return await self._url(self._name(physical)) if known is None else known.url
 
     async def names(self) -> list[str]:
-        """The queues that are there under our prefix; those of other priorities are told once."""
+        """The queues that are there under our prefix; those of other priorities are listed once."""
         found: set[str] = set()
         words: dict[str, Any] = {"MaxResults": 1000}
         if self._options.prefix:

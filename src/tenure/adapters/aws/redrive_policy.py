@@ -1,7 +1,7 @@
 """A queue's own redrive policy: after so many receives SQS itself moves a message away, past Tenure.
 
 Tenure counts attempts itself and keeps dead letters itself, so it needs no policy. Where there is one, a worker
-respects it. A patient one is told as a finding. One that would take messages away too soon is an error, or, with
+respects it. A patient one becomes a finding. One that would take messages away too soon is an error, or, with
 `redrive_policy=accept` in the URL, a finding that says what follows from it. Pure; used by `physical_queues.py`.
 """
 

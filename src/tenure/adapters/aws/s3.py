@@ -2,9 +2,9 @@
 
     s3://bucket/prefix?region=eu-west-1
 
-The SDK's own retries are off, as everywhere here. A `put_object` is whole or not there. Whoever runs workers needs
+The SDK's own retries are off, as everywhere here. A `put_object` is whole or not there. Workers need
 GetObject, PutObject, DeleteObject and ListBucket (without it S3 does not tell what is missing from what is forbidden);
-whoever only sends needs PutObject. Opened by `assembly.py`; errors in Tenure's words by `faults.py`.
+senders need only PutObject. Opened by `assembly.py`; errors in Tenure's words by `faults.py`.
 """
 
 import asyncio

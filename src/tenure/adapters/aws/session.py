@@ -39,7 +39,7 @@ _POLLS = 120
 #: Called with each client that is made, before it is used.
 Prepare = Callable[[Any], None]
 
-# Reading the services' descriptions takes a while; whoever has read them keeps them.
+# Reading the services' descriptions takes a while, so they are kept.
 _LOADER = "data_loader"
 _descriptions: list[Any] = []
 

@@ -1,7 +1,7 @@
 """The delivery queue on SQS: its own verbs, in batches of ten, each entry's failure read.
 
 A 200 can hide entries that failed, so every answer is read. A receipt that is not the latest is no error here: who
-holds a message stands in the state, and whoever meets the message next finds it there. Where the queues are, and
+holds a message stands in the state, and the next receiver of the message finds it there. Where the queues are, and
 whether they can be worked with, is in `physical_queues.py`. Implements `tenure/delivery_queue.py`.
 """
 
@@ -146,7 +146,7 @@ class SqsQueue:
     # -- delete, hide --------------------------------------------------------------------------------
 
     async def delete(self, receipts: Sequence[CopyReceipt]) -> list[bool]:
-        """Delete copies. False: the receipt was stale, and whoever has the copy now keeps it; or it was gone."""
+        """Delete copies. False: the receipt was stale, and the copy's new holder keeps it; or it was gone."""
         refused = await self._tell("delete_message_batch", receipts, lambda _: {})
         return [number not in refused for number in range(len(receipts))]
 

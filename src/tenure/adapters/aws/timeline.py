@@ -27,7 +27,7 @@ class Timeline:
         """Nothing was heard yet."""
         self._clock = clock
         self._is_virtual = not isinstance(clock, SystemClock)
-        #: What stands for the service's wall clock in virtual time: ours as it was, whatever is set here later.
+        #: Replaces the service's wall clock in virtual time: ours as it was, whatever is set here later.
         self._began = clock.wall() - clock.monotonic()
         #: The service's time is our monotonic one plus something between these.
         self._least, self._most = -math.inf, math.inf

@@ -72,7 +72,7 @@ def _why_it_ends(module: Module, node: ast.AST) -> str:
         if isinstance(outer, ast.Try) and inner in outer.body and not reason:
             broad = next((one for one in outer.handlers if _is_broad(one.type)), None)
             if broad is None:
-                return ""  # particular errors: somebody has decided
+                return ""  # particular errors: a decision of the author
             if not _leaves(broad):
                 return ""
             reason = f"the except in line {broad.lineno} leaves the loop: the first error ends the heartbeat"

@@ -1,4 +1,4 @@
-"""TQ209: a group of a stream whose entries nobody claims: what a dead consumer held stays with it."""
+"""TQ209: a group of a stream whose entries are never claimed: what a dead consumer held stays with it."""
 
 import ast
 from collections.abc import Iterator

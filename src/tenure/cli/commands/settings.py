@@ -12,7 +12,7 @@ from tenure.client.operations.settings import SettingInForce, SettingValue
 
 @click.command(short_help="Show the settings in force, and where each is from.")
 @target_argument
-@click.option("--all", "shows_all", is_flag=True, help="Also those that nobody has set.")
+@click.option("--all", "shows_all", is_flag=True, help="Also those that are not set.")
 @json_option
 def settings(target: str | None, *, shows_all: bool, as_json: bool) -> None:
     """Show the settings that were set, and by which environment variable. The store is not asked.

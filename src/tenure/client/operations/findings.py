@@ -55,10 +55,10 @@ class FindingStatus(msgspec.Struct, frozen=True, kw_only=True):
     remedy: str
     #: The id of its runbook, which a server shows at /runbooks/ID.
     runbook: str
-    #: Who has seen it as it is now. Null: nobody.
+    #: Who has seen it as it is now. Null: no person has.
     acked_by: str | None
     acked_at: float | None
-    #: Until then nobody is told of it. Null: it is not silenced.
+    #: Until then no notices of it are sent. Null: it is not silenced.
     silenced_until: float | None
     silenced_by: str | None
 
@@ -107,7 +107,7 @@ class FindingOperations(Operations):
         return _status(access, kept.state)
 
     async def ack_finding(self, id: str) -> FindingStatus:
-        """Say that you have seen a finding: it is told no more, until it fires anew or at a stronger level."""
+        """Say that you have seen a finding: no more notices are sent, until it fires anew or at a stronger level."""
         access = await self._opened()
         now, by = access.state.wall(), access.identity.by
         await self.finding(id)
@@ -120,7 +120,7 @@ class FindingOperations(Operations):
         return await self._change(access, id, decide, EventKind.FINDING_ACKED)
 
     async def silence_finding(self, id: str, seconds: float) -> FindingStatus:
-        """Tell nobody of a finding for `seconds`, up to 30 days. 0: end its silence.
+        """Silence a finding for `seconds`, up to 30 days. 0: end its silence.
 
         It is still judged and shown, and stays silenced if it clears and fires again meanwhile.
         """
@@ -190,6 +190,6 @@ def _status(access: Access, state: AlertState) -> FindingStatus:
 
 
 def _order(one: FindingStatus) -> tuple[bool, bool, int, float, str]:
-    """What fires and nobody has seen first, then the worst, then the newest."""
+    """What fires unseen first, then the worst, then the newest."""
     is_seen = one.acked_by is not None or one.silenced_until is not None
     return (not one.firing, is_seen, -rank(one.severity), -(one.cleared_at or one.since), one.id)

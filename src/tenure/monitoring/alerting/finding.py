@@ -43,7 +43,7 @@ class AlertState(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     seen_at: float = 0.0
     acked_by: str | None = None
     acked_at: float | None = None
-    #: The level that was acknowledged: a stronger one is told again.
+    #: The level that was acknowledged: a stronger one sends a notice again.
     acked_severity: AlertSeverity | None = None
     silenced_by: str | None = None
     silenced_until: float | None = None
@@ -59,11 +59,11 @@ class AlertState(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         return self.severity is not None
 
     def is_silenced(self, now: float) -> bool:
-        """Whether nobody is told of it at `now`."""
+        """Whether it is silenced at `now`."""
         return self.silenced_until is not None and now < self.silenced_until
 
     def is_acked(self) -> bool:
-        """Whether somebody has seen it as it is now."""
+        """Whether a person has seen it as it is now."""
         return self.acked_by is not None and rank(self.severity) <= rank(self.acked_severity)
 
 

@@ -66,7 +66,7 @@ _DELETION_FAILURES = AlertSpec(
 _LEASE_USE = AlertSpec(
     id="lease_use",
     title="Runs use up their lease",
-    about="Runs whose lease nobody renews take nearly as long as it. One that takes longer is run again by another.",
+    about="Runs whose lease is not renewed take nearly as long as it. One that takes longer is run again by another.",
     measures="p95 of the run times over the lease, of a task whose leases are not renewed",
     levels=(
         AlertLevel(_TICKET, fire=0.8, clear=0.7, for_seconds=300.0, min_samples=20),
@@ -331,7 +331,7 @@ _JOURNAL_BEHIND = AlertSpec(
 _QUEUE_PAUSED = AlertSpec(
     id="queue_paused",
     title="A queue is paused for a day",
-    about="Somebody paused a queue, and it may have been forgotten. A pause alone is no alert.",
+    about="A queue is paused, and it may have been forgotten. A pause alone is no alert.",
     measures="time since it was paused",
     levels=(AlertLevel(_TICKET, fire=86_400.0, clear=0.0),),
     unit="s",

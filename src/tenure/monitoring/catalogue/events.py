@@ -218,8 +218,8 @@ _MEASURED = (
 _FINDINGS = (
     EventSpec("finding_fired", "0.3", "An alert or detector fires, or fires at a stronger level.", _MEASURED),
     EventSpec("finding_cleared", "0.3", "It fires no more.", _MEASURED),
-    EventSpec("finding_acked", "0.3", "Somebody has seen a finding.", (*_WHO, *_FINDING)),
-    EventSpec("finding_silenced", "0.3", "Nobody is told of a finding for a while.",
+    EventSpec("finding_acked", "0.3", "A person has seen a finding.", (*_WHO, *_FINDING)),
+    EventSpec("finding_silenced", "0.3", "A finding is silenced for a while.",
               (*_WHO, *_FINDING, _field("seconds", _N, "for how long; 0: no more"))),
 )  # fmt: skip
 

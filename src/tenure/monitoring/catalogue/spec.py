@@ -42,11 +42,11 @@ class MetricKind(StrEnum):
 class AlertSeverity(StrEnum):
     """Who has to look, and when."""
 
-    #: Somebody must act now.
+    #: A person must act now.
     PAGE = "page"
-    #: Somebody must act within days.
+    #: A person must act within days.
     TICKET = "ticket"
-    #: Worth seeing; nobody has to act.
+    #: Worth seeing; no act is needed.
     SHOW = "show"
 
 

@@ -21,7 +21,7 @@ def look(reading: Reading) -> Iterator[Seen]:
         if act.kind in _KINDS and act.queue is not None and reading.now - act.at <= _LAST_SECONDS:
             changed[act.queue, act.kind, act.by] += act.count
     for (queue, kind, by), number in changed.items():
-        text = f"{number:,} messages {kind} by {by or 'somebody'} in 10 min"
+        text = f"{number:,} messages {kind} by {by or 'an unknown person'} in 10 min"
         yield Seen(subject=f"{queue}/{kind}", queue=queue, value=number, evidence=text)
     for one in reading.queues:
         usual = reading.usual.get((one.name, ""))

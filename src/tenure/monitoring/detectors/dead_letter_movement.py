@@ -1,4 +1,4 @@
-"""Dead letters that somebody sent back, moved or edited within the last quarter of an hour."""
+"""Dead letters that were sent back, moved or edited within the last quarter of an hour."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -21,7 +21,7 @@ def look(reading: Reading) -> Iterator[Seen]:
             moved[act.queue] += act.count
             by.setdefault(act.queue, act.by)
     for queue, number in moved.items():
-        text = f"{plural(number, 'dead letter')} sent back or moved by {by[queue] or 'somebody'} in 15 min"
+        text = f"{plural(number, 'dead letter')} sent back or moved by {by[queue] or 'an unknown person'} in 15 min"
         yield Seen(subject=queue, queue=queue, value=number, evidence=text)
 
 
@@ -29,7 +29,7 @@ DEAD_LETTER_MOVEMENT = Detector(
     AlertSpec(
         id="dead_letter_movement",
         title="Dead letters are moved",
-        about="Somebody sent dead letters back to their queue, or moved or edited them.",
+        about="Dead letters were sent back to their queue, moved or edited.",
         measures="dead letters that were moved in 15 minutes",
         levels=(AlertLevel(AlertSeverity.SHOW, fire=0.0, clear=0.0),),
         unit="{message}",

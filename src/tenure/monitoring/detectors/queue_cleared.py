@@ -1,4 +1,4 @@
-"""A queue that somebody purged or deleted within the last hour."""
+"""A queue that was purged or deleted within the last hour."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -21,7 +21,7 @@ def look(reading: Reading) -> Iterator[Seen]:
             by.setdefault(act.queue, act.by)
     for queue, number in removed.items():
         if number:
-            text = f"{plural(number, 'message')} removed by {by[queue] or 'somebody'} within an hour"
+            text = f"{plural(number, 'message')} removed by {by[queue] or 'an unknown person'} within an hour"
             yield Seen(subject=queue, queue=queue, value=number, evidence=text)
 
 
@@ -29,7 +29,7 @@ QUEUE_CLEARED = Detector(
     AlertSpec(
         id="queue_cleared",
         title="A queue was cleared",
-        about="Somebody purged a queue. The messages are gone; the audit log says who it was.",
+        about="A queue was purged. The messages are gone; the audit log says who it was.",
         measures="messages that were removed within an hour",
         levels=(AlertLevel(AlertSeverity.SHOW, fire=0.0, clear=0.0),),
         unit="{message}",

@@ -25,7 +25,7 @@ class LoopReading:
 
     def read(self) -> list[Sample]:
         """Ask, and wait for the answer."""
-        if threading.get_ident() == self._thread:  # nobody else could answer
+        if threading.get_ident() == self._thread:  # no other thread could answer
             return self._read()
         asked = self.ask()
         try:
@@ -60,7 +60,7 @@ class LoopReading:
         return [*self._last, Sample("tenure_worker_responds", (), 0)]
 
     def _answer(self, asked: "Future[list[Sample]]") -> None:
-        """On the worker's loop, perhaps long after nobody waits any more."""
+        """On the worker's loop, perhaps long after the last waiter left."""
         if not asked.set_running_or_notify_cancel():
             return
         try:

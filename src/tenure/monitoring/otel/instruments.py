@@ -36,7 +36,7 @@ class Instruments:
         self._provider = provider
         self._sources: list[LoopReading] = []
         self._recent = Recent()
-        #: Of the list of sources. A worker's loop takes it, so nobody waits for a loop who has it.
+        #: Of the list of sources. A worker's loop takes it, so a holder must not wait for a loop.
         self._lock = threading.Lock()
         #: Of what was read.
         self._reading = threading.Lock()

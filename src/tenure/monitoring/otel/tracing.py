@@ -163,7 +163,7 @@ class OpenTelemetry:
 
 
 class _NotRecorded(NonRecordingSpan):
-    """The span of a sender whose trace is not recorded. Its header is read if somebody asks."""
+    """The span of a sender whose trace is not recorded. Its header is read on request."""
 
     def __init__(self, text: str) -> None:
         self._text = text
@@ -172,7 +172,7 @@ class _NotRecorded(NonRecordingSpan):
         return _span_context(self._text) or INVALID_SPAN_CONTEXT
 
 
-#: Of a message that carries no context: its trace has an id that nobody knows, and spans within it are not recorded.
+#: Of a message that carries no context: its trace has an unknown id, and spans within it are not recorded.
 _UNKNOWN = NonRecordingSpan(SpanContext(1, 1, is_remote=True, trace_flags=_NOT_SAMPLED))
 _NOTHING_RECORDED = trace.set_span_in_context(_UNKNOWN, context.Context())
 #: Under which a context has its span.

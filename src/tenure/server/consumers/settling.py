@@ -1,7 +1,7 @@
 """Settling: what clients say of their messages is carried out, each for itself, with one outcome for each.
 
 Sealed first, settled second, by `runtime/ownership` as for a worker. Nothing here is tried again for long: while the
-store is away the client is told so, keeps its lease, and says it once more.
+store is away the client gets that answer, keeps its lease, and asks again.
 """
 
 from collections.abc import Callable, Mapping, Sequence

@@ -121,7 +121,7 @@ class Touching:
         return dict(zip(tokens, await self._app.state.ledger.renew(list(tokens.values())), strict=True))
 
     async def _told(self, name: LeaseName) -> TouchAnswer:
-        """Look why a lease is lost: a cancelled message is told so."""
+        """Look why a lease is lost: a cancelled message has that outcome."""
         try:
             cancelled = is_cancelled(await self._lookup.record(name))
         except BrokerUnavailable:

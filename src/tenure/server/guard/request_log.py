@@ -35,7 +35,7 @@ class RequestNote(msgspec.Struct):
     route: str = ""
     #: The code of the problem that was answered. Empty: there was none.
     code: str = ""
-    #: Whether it is a stream or a long poll: it lasts as long as somebody waits.
+    #: Whether it is a stream or a long poll: it lasts as long as its client waits.
     waits: bool = False
 
 

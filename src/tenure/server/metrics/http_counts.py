@@ -1,7 +1,7 @@
 """HTTP counts: the requests of one process, by route, method and status, with how long they took.
 
 A route is its pattern, and what has none is `other`, so clients cannot make labels. Streams and long polls are counted
-and have no duration: they last as long as somebody waits.
+and have no duration: they last as long as their client waits.
 """
 
 from collections import Counter

@@ -22,7 +22,7 @@ class FindingPage(FindingList, frozen=True, kw_only=True):
 
 
 class Silence(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """For how long nobody is told."""
+    """For how long no notices are sent."""
 
     #: 0: end the silence.
     seconds: Annotated[float, msgspec.Meta(ge=0, le=LONGEST_SILENCE_SECONDS)]
@@ -55,12 +55,12 @@ async def get_finding(ask: Ask[None, None]) -> Reply:
 
 
 async def ack_finding(ask: Ask[None, None]) -> Reply:
-    """Say that somebody has seen a finding."""
+    """Say that a finding was seen."""
     return Reply(value=await ask.operate.ack_finding(ask.path["id"]))
 
 
 async def silence_finding(ask: Ask[None, Silence]) -> Reply:
-    """Tell nobody of a finding for a while."""
+    """Silence a finding for a while."""
     return Reply(value=await ask.operate.silence_finding(ask.path["id"], ask.body.seconds))
 
 
@@ -93,13 +93,13 @@ ROUTES = (
     Route(
         method="POST", path="/findings/{id}/ack", scope=AccessScope.OPERATE, handler=ack_finding,
         answer=FindingStatus, summary="Acknowledge a finding",
-        description="It is told no more, until it fires anew or at a stronger level.",
+        description="No more notices are sent, until it fires anew or at a stronger level.",
         example={**_FINDING, "acked_by": "alice", "acked_at": NOW}, errors=(UnknownFinding,),
     ),
     Route(
         method="POST", path="/findings/{id}/silence", scope=AccessScope.OPERATE, handler=silence_finding,
         body=Silence, answer=FindingStatus, summary="Silence a finding",
-        description="It is judged and shown as before, and told to nobody until then. `seconds` 0 ends the silence.",
+        description="It is judged and shown as before, but sends no notices until then. `seconds` 0 ends the silence.",
         body_example={"seconds": 3600}, example={**_FINDING, "silenced_until": NOW + 3600, "silenced_by": "alice"},
         errors=(UnknownFinding,),
     ),

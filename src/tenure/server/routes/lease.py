@@ -43,7 +43,7 @@ class LeaseMessages(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
     queues: Annotated[list[str], msgspec.Meta(min_length=1, max_length=_MOST_QUEUES)]
     #: At most this many.
     want: Annotated[int, msgspec.Meta(ge=1, le=MOST_WANTED)] = 1
-    #: How long nobody else gets them, unless they are touched. Null: as the task or the app says.
+    #: How long no other consumer gets them, unless they are touched. Null: as the task or the app says.
     lease_seconds: LeaseSeconds | None = None
     #: If there is nothing, wait this many seconds for something.
     wait: Annotated[float, msgspec.Meta(ge=0, le=MOST_WAIT_SECONDS)] = 0.0

@@ -57,7 +57,7 @@ class MessageOptions(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_f
     headers: dict[str, str] | None = None
     #: What the message belongs to.
     correlation_id: str | None = None
-    #: What is told when it ends: the name of an endpoint, or a URL that an endpoint allows. Default: the task's.
+    #: What is notified when it ends: the name of an endpoint, or a URL that an endpoint allows. Default: the task's.
     webhook: str | None = None
 
 

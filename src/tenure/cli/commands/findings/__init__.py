@@ -13,7 +13,7 @@ _ACTS = "tenure.cli.commands.findings.acts"
 _TABLE = {
     "list": ("tenure.cli.commands.findings.list:list_", "Show what is wrong, the worst first."),
     "ack": (f"{_ACTS}:ack", "Say that you have seen a finding."),
-    "silence": (f"{_ACTS}:silence", "Tell nobody of a finding for a while."),
+    "silence": (f"{_ACTS}:silence", "Silence a finding for a while."),
     "rules": ("tenure.cli.commands.findings.rules:rules", "Print the alerts as rules for Prometheus."),
 }
 

@@ -18,7 +18,7 @@ _HOUR = 3_600.0
 def ack(words: tuple[str, ...], *, as_json: bool) -> None:
     """Say that you have seen FINDING, such as oldest_age@mail-tasks.
 
-    It is told no more, until it fires anew or at a stronger level.
+    No more notices are sent, until it fires anew or at a stronger level.
     """
     target, id = _finding(words)
     done = run(find(target), lambda app: _mine(app.operate).ack_finding(id))
@@ -28,12 +28,12 @@ def ack(words: tuple[str, ...], *, as_json: bool) -> None:
     say_line(f"{id}: seen by {done.acked_by}" if done.firing else f"{id}: it has cleared; there is nothing to see")
 
 
-@click.command(short_help="Tell nobody of a finding for a while.")
+@click.command(short_help="Silence a finding for a while.")
 @_WORDS
 @click.option("--for", "seconds", type=DURATION, default=_HOUR, help="For how long; 0: no more. Default: 1h.")
 @json_option
 def silence(words: tuple[str, ...], seconds: float, *, as_json: bool) -> None:
-    """Tell nobody of FINDING for an hour, or for another time. It is judged and shown as before."""
+    """Silence FINDING for an hour, or for another time. It is judged and shown as before."""
     target, id = _finding(words)
     done = run(find(target), lambda app: _mine(app.operate).silence_finding(id, seconds))
     if as_json:

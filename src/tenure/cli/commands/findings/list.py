@@ -21,12 +21,12 @@ _STYLES = {"page": "red", "ticket": "yellow", "show": ""}
 @click.command("list", short_help="Show what is wrong, the worst first.")
 @target_argument
 @click.option("--all", "everything", is_flag=True, help="Also what cleared within a day.")
-@click.option("--check", is_flag=True, help="Exit with 1 if anything fires that nobody has seen, or if nothing judges.")
+@click.option("--check", is_flag=True, help="Exit with 1 if anything unseen fires, or if nothing judges.")
 @json_option
 def list_(target: str | None, *, everything: bool, check: bool, as_json: bool) -> None:
     """Show what is wrong, the worst first. Each finding has a runbook: what it means, and what to do.
 
-    "page": somebody must act now. "ticket": within days. "show": worth seeing.
+    "page": act now. "ticket": within days. "show": worth seeing.
     """
     app = find(target)
     found = run(app, lambda app: app.operate.findings())

@@ -22,6 +22,6 @@ _TABLE = {
 def webhooks() -> None:
     """Register receivers of webhooks; look at deliveries, and replay failed ones.
 
-    A message that names an endpoint (submit --webhook) is told to it when it ends, signed, once by its webhook-id.
-    Workers and `tenure serve` deliver.
+    The end of a message that names an endpoint (submit --webhook) is posted to it: signed, with a webhook-id by which
+    a repeat is recognised. Workers and `tenure serve` deliver.
     """

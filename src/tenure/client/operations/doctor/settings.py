@@ -18,7 +18,7 @@ from tenure.rules.open_connection import plain_host
 _OURS = "TENURE_"
 #: Of variables that are no settings: for tests and for debugging.
 _OTHERS = ("TENURE_DEBUG", "TENURE_TEST_", "TENURE_DEMO_", "TENURE_COMPLETE")
-#: `TENURE_LEASES` is like `TENURE_LEASE`; a name that is like none is somebody's own.
+#: `TENURE_LEASES` is like `TENURE_LEASE`; a name that is like none belongs to another program.
 _ALIKE = 0.8
 
 

@@ -8,7 +8,7 @@ from tenure.text.plural import plural
 
 
 def _waits(queue: QueueReading) -> bool:
-    """Whether messages wait there that nobody asked to wait."""
+    """Whether messages wait there that were not asked to wait."""
     return bool(queue.waiting) and queue.paused_at is None
 
 

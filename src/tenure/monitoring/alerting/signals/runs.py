@@ -64,7 +64,7 @@ def lease_use(reading: Reading) -> Iterator[Seen]:
     """p95 of the runs over their lease, where no heartbeat renews it: with one, a run may outlast its lease."""
     for one in reading.window(_TEN_MINUTES).counted:
         if one.lease_use is not None and not one.beats and one.task:
-            text = f"p95 of {plural(one.runs, 'run')} is {one.lease_use:.0%} of the lease, which nobody renews"
+            text = f"p95 of {plural(one.runs, 'run')} is {one.lease_use:.0%} of the lease, which is not renewed"
             yield Seen(
                 subject=f"{one.queue}/{one.task}", queue=one.queue, task=one.task, value=one.lease_use,
                 samples=one.runs, evidence=text,

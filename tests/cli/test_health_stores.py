@@ -35,7 +35,7 @@ def url_of(store: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> str:
 @pytest.mark.real_time
 @pytest.mark.parametrize("store", STORES)
 async def test_health_is_told_on_every_store(store: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    app = Tenure(url_of(store, folder, monkeypatch), settings=Settings(sweep_interval_seconds=0.5))
+    app = Tenure(url_of(store, folder, monkeypatch), settings=Settings(sweep_interval_seconds=1.0))
 
     @app.task(queue="slow")
     async def nap() -> None:

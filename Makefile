@@ -31,7 +31,7 @@ OTHER = -m pytest --loop=test -m "not scenario and not outage and not cloud" $(S
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 .SUFFIXES:
-.PHONY: help run quick test test-all test-others redis70 prometheus ffmpeg check fmt reference dashboard dashboard-dev screenshots example-pipeline example-service example-video soak bench lock clean $(VERSIONS:%=test-%)
+.PHONY: help run quick test test-all test-others redis70 prometheus ffmpeg check fmt reference docs dashboard dashboard-dev screenshots example-pipeline example-service example-video soak bench lock clean $(VERSIONS:%=test-%)
 
 help: ## Print this
 	@awk 'BEGIN { FS = ":.*## " } /^[a-z-]+:.*## / { printf "make %-15s %s\n", $$1, $$2 }' Makefile
@@ -98,6 +98,10 @@ reference: .venv/.dev ## Make the generated pages of docs/reference anew, from t
 	$(BIN)/python -m tests.docs.alerts_page > build/alerts.md && mv build/alerts.md docs/reference/alerts.md
 	$(BIN)/python -m tests.docs.monitoring_files
 	$(BIN)/python -m tests.docs.runbook_copies
+	$(BIN)/python -m website.diagrams
+
+docs: .venv/.dev ## Build the documents as a website in build/docs, and check its links; ARGS="--base /tenure/": the path it will be served under
+	@$(BIN)/python -m website $(ARGS)
 
 dashboard: dashboard/node_modules/.made ## Build the dashboard into src/tenure/server/static, from docs/reference/openapi.json
 	cd dashboard && $(NODE) scripts/api-types.mjs ../docs/reference/openapi.json src/api/schema.ts

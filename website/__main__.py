@@ -1,4 +1,4 @@
-"""`python -m website`: build it, or say what is wrong and end with 1. `--base`: the path it is served under, for 404.html."""
+"""`python -m website`: build the site, or say what is wrong and end with 1."""
 
 import argparse
 import sys

@@ -7,9 +7,9 @@ from pathlib import Path
 
 from website import layout
 from website.check import problems_of
+from website.place import Site
 from website.render import Rendered, code_block, rendered
 from website.search import rows_of, script_of
-from website.site import Site
 from website.tree import Tree, grow
 
 ASSETS = Path(__file__).parent / "assets"
@@ -61,7 +61,7 @@ def _home(frame: layout.Frame, site: Site, body: Rendered) -> str:
     lead, _, rest = " ".join(first.split()).partition(": ")
     promise, _, what = rest.partition(". ")
     shown = place.picture("docs/pictures/overview.png", "The dashboard: is work flowing, what is stuck, since when")
-    drawn = place.picture("docs/pictures/message-path.svg", "How a message travels: leased, claimed, handled, sealed, settled")
+    drawn = place.picture("docs/pictures/message-path.svg", "How a message travels: lease, claim, handle, seal, settle")
     return frame.home(place, body, layout.Welcome(lead, f"{promise[0].upper()}{promise[1:]}.", what, shown, drawn))
 
 
@@ -75,12 +75,16 @@ def _add_files(site: Site, frame: layout.Frame, html: dict[str, str]) -> None:
             name = file.relative_to(site.root).as_posix()
             place = site.at(name, address)
             if file.is_dir():
-                inside = [one for one in sorted(file.iterdir()) if not one.name.startswith((".", "__"))]
-                links = "".join(f'<li><a href="{_link(site, one, address)}">{escape(one.name)}</a></li>' for one in inside)
-                content = f'<ul class="folder">{links}</ul>'
+                content = _folder(site, file, address)
             else:
                 content = code_block(file.read_text(encoding="utf-8"), "", name=file.name)
             html[address] = frame.file(place, name, content)
+
+
+def _folder(site: Site, folder: Path, address: str) -> str:
+    inside = [one for one in sorted(folder.iterdir()) if not one.name.startswith((".", "__"))]
+    links = [f'<li><a href="{_link(site, one, address)}">{escape(one.name)}</a></li>' for one in inside]
+    return f'<ul class="folder">{"".join(links)}</ul>'
 
 
 def _link(site: Site, file: Path, address: str) -> str:

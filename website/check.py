@@ -42,16 +42,20 @@ def problems_of(pages: Mapping[str, str], files: set[str], base: str) -> Iterato
         for link in reader.fetched:
             if "://" in link or link.startswith("//"):
                 yield f"{address}: fetches {link}"
-            elif not link.startswith("data:") and _target(address, link, base)[0] not in files | pages.keys():
+            elif _target(address, link, base)[0] not in files | pages.keys():
                 yield f"{address}: {link} is not there"
-        for link in reader.links:
-            if "://" in link or link.startswith("mailto:"):
-                continue
-            target, anchor = _target(address, link, base)
-            if target not in pages and target not in files:
-                yield f"{address}: {link} leads nowhere"
-            elif anchor and target in pages and anchor not in read[target].anchors:
-                yield f"{address}: {link} has no such anchor"
+        yield from _broken_links(address, read, files, base)
+
+
+def _broken_links(address: str, read: Mapping[str, _Reader], files: set[str], base: str) -> Iterator[str]:
+    for link in read[address].links:
+        if "://" in link or link.startswith("mailto:"):
+            continue
+        target, anchor = _target(address, link, base)
+        if target not in read and target not in files:
+            yield f"{address}: {link} leads nowhere"
+        elif anchor and target in read and anchor not in read[target].anchors:
+            yield f"{address}: {link} has no such anchor"
 
 
 def _target(address: str, link: str, base: str) -> tuple[str, str]:

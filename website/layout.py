@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 from html import escape
 
+from website.place import Place
 from website.render import Heading, Rendered
-from website.site import Place
 from website.tree import Page, Section, Tree
 
 _RING = (
@@ -93,8 +93,8 @@ class Frame:
         return (
             f'<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
             f'<meta name="viewport" content="width=device-width, initial-scale=1"><title>Not here · Tenure</title>'
-            f'<link rel="icon" href="{self.base}assets/icon.svg"><style>{style}</style></head><body class="missing"><main id="main">'
-            f'<article><p class="brand">{_RING}Tenure</p><h1>This page is not here</h1>'
+            f'<link rel="icon" href="{self.base}assets/icon.svg"><style>{style}</style></head>'
+            f'<body class="missing"><main id="main"><article><p class="brand">{_RING}Tenure</p><h1>This page is not here</h1>'
             f"<p>It may have moved, or the address has a mistake in it. Nothing was lost.</p>"
             f'<p><a class="button main" href="{self.base}index.html">To the first page</a></p><ul>{ways}</ul>'
             f"</article></main></body></html>\n"
@@ -108,14 +108,16 @@ class Frame:
             f'<meta name="color-scheme" content="light dark"><title>{escape(title)}</title>'
             f'<link rel="icon" href="{to("assets/icon.svg")}"><link rel="stylesheet" href="{to("assets/site.css")}">'
             f'<script src="{to("assets/theme.js")}"></script>'
-            f'<script defer src="{to("assets/site.js")}"></script><script defer src="{to("assets/search.js")}"></script>'
+            f'<script defer src="{to("assets/site.js")}"></script>'
+            f'<script defer src="{to("assets/search.js")}"></script>'
             f'</head><body><a class="skip" href="#main">To the text</a><header class="bar">'
             f'<button type="button" class="icon menu" aria-label="Pages" aria-expanded="false" hidden>{_BARS}</button>'
             f'<a class="brand" href="{to("index.html")}">{_RING}Tenure</a>'
             f'<span class="version">{escape(self.version)}</span>'
             f'<button type="button" class="find" hidden>{_GLASS}<span>Search</span><kbd>/</kbd></button>'
             f'<button type="button" class="icon theme" aria-label="Dark or light" hidden>{_HALF}</button></header>'
-            f'<div class="columns{"" if aside else " two"}"><nav class="rail" aria-label="Pages">{self._navigation(place, page)}</nav>'
+            f'<div class="columns{"" if aside else " two"}">'
+            f'<nav class="rail" aria-label="Pages">{self._navigation(place, page)}</nav>'
             f'<main id="main" tabindex="-1">{main}</main>{aside}</div></body></html>\n'
         )
 
@@ -132,7 +134,7 @@ class Frame:
                 parts.append(f"<details{opened}><summary>{escape(group.title)}</summary><ul>{links}</ul></details>")
             else:
                 parts.append(f"<ul>{links}</ul>")
-        opened = " open" if is_here or here is self.tree.home and section is self.tree.sections[0] else ""
+        opened = " open" if is_here or (here is self.tree.home and section is self.tree.sections[0]) else ""
         return f'<details class="section"{opened}><summary>{escape(section.title)}</summary>{"".join(parts)}</details>'
 
     def _card(self, place: Place, section: Section) -> str:
@@ -169,6 +171,7 @@ def _contents(headings: list[Heading]) -> str:
     if len(listed) < 2:  # noqa: PLR2004 - one heading is no list
         return ""
     links = "".join(
-        f'<li class="level-{heading.level}"><a href="#{heading.anchor}">{escape(heading.title)}</a></li>' for heading in listed
+        f'<li class="level-{heading.level}"><a href="#{heading.anchor}">{escape(heading.title)}</a></li>'
+        for heading in listed
     )
     return f'<aside class="contents"><nav aria-label="On this page"><p>On this page</p><ul>{links}</ul></nav></aside>'

@@ -140,7 +140,9 @@ class _Renderer(RendererHTML):
             drawn: str = env["links"].diagram(token.content)
             return drawn
         above = [one for one in tokens[:at] if one.type != "html_block"][-1:]
-        is_output = language == "text" and bool(above) and above[0].type == "fence" and above[0].info in {"python", "sh"}
+        is_output = (
+            language == "text" and bool(above) and above[0].type == "fence" and above[0].info in {"python", "sh"}
+        )
         return code_block(token.content, language, is_output=is_output)
 
     def code_block(self, tokens: Sequence[Token], at: int, options: Any, env: Any) -> str:
@@ -182,7 +184,7 @@ class _Renderer(RendererHTML):
 
     @staticmethod
     def _refused(token: Token, env: Any) -> str:
-        """Comments say how tests run a block, and are left out; other HTML would be shown on one site and not on the other."""
+        """Comments say how tests run a block, and are left out. Other HTML would look different elsewhere."""
         if not token.content.lstrip().startswith("<!--"):
             env["problems"].append(f"HTML in Markdown: {token.content.strip()[:60]}")
         return ""

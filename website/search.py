@@ -1,7 +1,7 @@
 """What the search looks through: one row for each heading of a page, in a script that a page loads from any folder.
 
-A row: address, title of the page, heading, section of the site, text. A script and not JSON, because a page that is opened
-from a folder may load the one and not the other.
+A row: address, title of the page, heading, section of the site, text. A script and not JSON, because a page that is
+opened from a folder may load the one and not the other.
 """
 
 import json

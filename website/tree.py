@@ -1,7 +1,7 @@
 """Which pages there are, where each goes, and how they stand beside each other.
 
-The headings of docs/README.md are the sections and their groups; the links under a heading are its pages, in order. A page
-that only another README.md lists (a runbook, an example) belongs to the section of that one. Next: `render`.
+The headings of docs/README.md are the sections and their groups; the links under a heading are its pages, in order. A
+page that only another README.md lists (a runbook, an example) belongs to the section of that one. Next: `render`.
 """
 
 import re

@@ -21,8 +21,9 @@ _STYLE = """
     text { fill: #e9e8e5 } .small { fill: #a9a8a3 }
     .of-held { fill: #7aa9f8 } .of-done { fill: #7dbd9b } .of-dead { fill: #f67d7d }
     .box { fill: #202327; stroke: #45494f } .ground { fill: #17191c; stroke: #34373c }
-    .held { fill: #1c2740; stroke: #5b92ee } .done { fill: #18281f; stroke: #5fa883 } .dead { fill: #2b1a1c; stroke: #e25f5f }
-    .line { stroke: #94928c } .line-held { stroke: #7aa9f8 } .line-done { stroke: #7dbd9b } .line-dead { stroke: #f67d7d }
+    .held { fill: #1c2740; stroke: #5b92ee } .done { fill: #18281f; stroke: #5fa883 }
+    .dead { fill: #2b1a1c; stroke: #e25f5f } .line { stroke: #94928c }
+    .line-held { stroke: #7aa9f8 } .line-done { stroke: #7dbd9b } .line-dead { stroke: #f67d7d }
     .head { fill: #94928c } .head-held { fill: #7aa9f8 } .head-done { fill: #7dbd9b } .head-dead { fill: #f67d7d }
     .axis { stroke: #34373c }
   }
@@ -39,9 +40,13 @@ class Canvas:
         self._size = width, height
         self._title = title
 
-    def box(self, x: float, y: float, width: float, height: float, *lines: str, kind: str = "", left: bool = False) -> None:
+    def box(
+        self, x: float, y: float, width: float, height: float, *lines: str, kind: str = "", left: bool = False
+    ) -> None:
         """A box with words in its middle, or from its top left corner; the first line is strong."""
-        self._parts.append(f'<rect class="box {kind}" x="{x:g}" y="{y:g}" width="{width:g}" height="{height:g}" rx="9"/>')
+        self._parts.append(
+            f'<rect class="box {kind}" x="{x:g}" y="{y:g}" width="{width:g}" height="{height:g}" rx="9"/>'
+        )
         if left:
             starts, at, anchor = y + 24, x + 16, "start"
         else:
@@ -57,8 +62,8 @@ class Canvas:
               at: Point | None = None, anchor: str = "middle") -> None:  # fmt: skip
         """A line through points, with a head at its end; `at`: where its label is."""
         of = f"-{kind}" if kind else ""
-        start, end = _shortened(points[1], points[0], both), _shortened(points[-2], points[-1], True)
-        inner = [start, *points[1:-1], end]
+        start = _inside(points[1], points[0]) if both else points[0]
+        inner = [start, *points[1:-1], _inside(points[-2], points[-1])]
         path = " ".join(f"{x:g},{y:g}" for x, y in inner)
         self._parts.append(f'<polyline class="line line{of}{" dashed" if dashed else ""}" points="{path}"/>')
         self._head(points[-2], points[-1], of)
@@ -91,10 +96,8 @@ class Canvas:
         return f"{head}\n<title>{escape(self._title)}</title>\n<style>{_STYLE}</style>\n{body}\n</svg>\n"
 
 
-def _shortened(before: Point, tip: Point, is_headed: bool) -> Point:
-    """The end of a line, inside its head."""
-    if not is_headed:
-        return tip
+def _inside(before: Point, tip: Point) -> Point:
+    """Where a line ends whose head has its tip there."""
     (x0, y0), (x, y) = before, tip
     length = ((x - x0) ** 2 + (y - y0) ** 2) ** 0.5
     return round(x - (x - x0) / length * 7, 1), round(y - (y - y0) / length * 7, 1)

@@ -3,8 +3,8 @@
 from website.diagrams.canvas import Canvas
 
 TITLE = (
-    "How a message travels. A worker leases it from the broker, claims it from the ledger, handles it while the heartbeat "
-    "renews the lease, seals it as done in the ledger, and settles it at the broker."
+    "How a message travels. A worker leases it from the broker, claims it from the ledger, handles it while the "
+    "heartbeat renews the lease, seals it as done in the ledger, and settles it at the broker."
 )
 _STAGES = [
     ("1 lease", "a batch: as many", "as there are free slots"),

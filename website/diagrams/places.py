@@ -3,8 +3,8 @@
 from website.diagrams.canvas import Canvas
 
 TITLE = (
-    "Where the pieces run. Your programs, the command line, workers and the server know only the store, which is one URL. "
-    "Browsers, programs in other languages and monitoring talk to the server over HTTP."
+    "Where the pieces run. Your programs, the command line, workers and the server know only the store, which is one "
+    "URL. Browsers, programs in other languages and monitoring talk to the server over HTTP."
 )
 
 
@@ -23,7 +23,17 @@ def draw() -> str:
     canvas.box(348, 176, 200, 82, "State", "claims, results, who is", "alive, events, counts")
     for number, place in enumerate(("sqlite:///jobs.db", "redis://host/0", "sqs://eu-west-1", "azure://account")):
         canvas.words(448, 290 + number * 25, place, kind="small", anchor="middle")
-    canvas.box(660, 40, 220, 106, "Server: tenure serve", "HTTP, live events, webhooks,", "metrics, and the dashboard", "(optional)", kind="held")
+    canvas.box(
+        660,
+        40,
+        220,
+        106,
+        "Server: tenure serve",
+        "HTTP, live events, webhooks,",
+        "metrics, and the dashboard",
+        "(optional)",
+        kind="held",
+    )
     canvas.box(660, 206, 220, 46, "Browser", "the dashboard")
     canvas.box(660, 272, 220, 46, "Any language", "submit, lease, settle")
     canvas.box(660, 338, 220, 56, "Monitoring", "Prometheus, OpenTelemetry")

@@ -1,8 +1,8 @@
-"""The states of a message. ARCHITECTURE.md has them as text, which a test compares with the code and with this drawing."""
+"""The states of a message. A test compares this drawing with ARCHITECTURE.md, and that with the code."""
 
 from website.diagrams.canvas import Canvas, Point
 
-TITLE = "The states of a message: ready, delayed, leased, completed, dead, cancelled, and what moves it from one to another."
+TITLE = "The states of a message: ready, delayed, leased, completed, dead, cancelled, and what moves it between them."
 _BOXES: dict[str, tuple[float, float, float, float]] = {
     "delayed": (150, 30, 150, 48),
     "ready": (150, 170, 150, 96),

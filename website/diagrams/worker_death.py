@@ -3,9 +3,9 @@
 from website.diagrams.canvas import Canvas
 
 TITLE = (
-    "A worker is killed 25 seconds into a run, with a lease of 30 seconds that was renewed at 20 seconds. Where its death is "
-    "proved, another worker has the message within 3 seconds. Where nothing proves it, when the lease has ended and the next "
-    "sweep has returned the message. A worker that was only frozen cannot settle it any more."
+    "A worker is killed 25 seconds into a run, with a lease of 30 seconds that was renewed at 20 seconds. Where its "
+    "death is proved, another worker has the message within 3 seconds. Where nothing proves it, when the lease has "
+    "ended and the next sweep has returned the message. A worker that was only frozen cannot settle it any more."
 )
 _LEFT, _SECOND = 190, 9.6
 
@@ -41,7 +41,13 @@ def draw() -> str:
     _row(canvas, 356, "It was only frozen", "and wakes after its lease")
     canvas.box(_x(25), 356, _x(58) - _x(25), 34, "stopped: no beats", kind="ground")
     canvas.box(_x(58), 356, _x(70) - _x(58), 34, "it is refused", kind="dead")
-    canvas.words(_x(70), 408, "it can settle nothing: worker B has the lease, and a higher fence", kind="small of-dead", anchor="end")
+    canvas.words(
+        _x(70),
+        408,
+        "it can settle nothing: worker B has the lease, and a higher fence",
+        kind="small of-dead",
+        anchor="end",
+    )
     return canvas.svg()
 
 

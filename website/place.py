@@ -90,5 +90,7 @@ class Place:
     def diagram(self, _text: str) -> str:
         """The drawing of the states, which a test holds to the diagram that the page has as text."""
         return inlined(
-            (self.site.root / STATES).read_text(encoding="utf-8"), "states", "The states of a message, and what moves it"
+            (self.site.root / STATES).read_text(encoding="utf-8"),
+            "states",
+            "The states of a message, and what moves it",
         )

@@ -231,6 +231,12 @@ PARTS: tuple[Part, ...] = (
         needs="pgserver",
     ),
     Part(
+        "docsite",
+        "Every page of the website of the documents at phone width. One page of each kind stays.",
+        1,
+        (Rule(("docsite/test_reading.py",), ("test_no_page_scrolls_sideways_on_a_phone",)),),
+    ),
+    Part(
         "deploy",
         "The commands of Kubernetes and ECS with their checks, on Valkey. Those of Compose, which start the same"
         " programs, stay, and so do the checks of every file by its schema.",
@@ -258,7 +264,8 @@ NOT_QUICK: tuple[Rule, ...] = (
         "cli/test_sqs_place.py",
         "client/operations/doctor/test_cloud_mistakes.py", "client/operations/doctor/test_redis_mistakes.py",
         "conformance/test_*azure*", "conformance/test_*dynamo*",
-        "conformance/test_*redis*", "conformance/test_*sqs*", "docs/*", "documents/*", "examples/*", "live/*",
+        "conformance/test_*redis*", "conformance/test_*sqs*", "docs/*", "docsite/*", "documents/*", "examples/*",
+        "live/*",
         "monitoring/prometheus/*", "scenarios/*", "standalone/*", "test_benchmarks.py", "test_servers.py", "typing/*",
     )),
     Rule(("conformance/test_state_machine.py",), ("TestRedis",)),

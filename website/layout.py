@@ -94,7 +94,8 @@ class Frame:
             f'<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
             f'<meta name="viewport" content="width=device-width, initial-scale=1"><title>Not here · Tenure</title>'
             f'<link rel="icon" href="{self.base}assets/icon.svg"><style>{style}</style></head>'
-            f'<body class="missing"><main id="main"><article><p class="brand">{_RING}Tenure</p><h1>This page is not here</h1>'
+            f'<body class="missing"><main id="main"><article><p class="brand">{_RING}Tenure</p>'
+            f"<h1>This page is not here</h1>"
             f"<p>It may have moved, or the address has a mistake in it. Nothing was lost.</p>"
             f'<p><a class="button main" href="{self.base}index.html">To the first page</a></p><ul>{ways}</ul>'
             f"</article></main></body></html>\n"

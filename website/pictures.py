@@ -24,7 +24,7 @@ def inlined(svg: str, name: str, words: str) -> str:
     # The page labels it; an id would be there twice if a page showed two drawings of one script.
     body = re.sub(r"<title>.*?</title>", "", _STYLE.sub("", svg), flags=re.DOTALL)
     body = body.replace("<svg ", f'<svg aria-label="{escape(words, quote=True)}" ', 1)
-    scroll = f'<div class="drawing" id="picture-{name}" role="region" tabindex="0" aria-label="Picture">'
+    scroll = f'<div class="drawing" id="picture-{name}" role="group" tabindex="0" aria-label="Picture">'
     return f"{scroll}<style>{''.join(lines)}</style>{body.strip()}</div>"
 
 

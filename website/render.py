@@ -149,8 +149,8 @@ class _Renderer(RendererHTML):
         return code_block(tokens[at].content, "")
 
     def table_open(self, tokens: Sequence[Token], at: int, options: Any, env: Any) -> str:
-        kind = "table cards" if tokens[at].meta["columns"] > 2 else "table"  # noqa: PLR2004 - two fit on a phone
-        return f'<div class="{kind}" role="region" tabindex="0" aria-label="Table"><table>\n'
+        kind = "table stacks" if tokens[at].meta["columns"] > 2 else "table"  # noqa: PLR2004 - two fit on a phone
+        return f'<div class="{kind}" role="group" tabindex="0" aria-label="Table"><table>\n'
 
     def code_inline(self, tokens: Sequence[Token], at: int, options: Any, env: Any) -> str:
         return f"<code>{_breakable(tokens[at].content)}</code>"

@@ -48,9 +48,11 @@ def update() -> None:
     with launched() as browser:
         pictures.update(browser)
         for name in _SHOWN:
-            with staged(browser, device_scale_factor=_SHOWN_SCALE) as stage:
-                stage.open(PAGES[name])
-                (_SHOWN_FOLDER / f"{name}.png").write_bytes(pictures.taken(stage))
+            # The website of the documents shows the dark one to readers who chose dark.
+            for theme, ending in (("light", ""), ("dark", "-dark")):
+                with staged(browser, theme=theme, device_scale_factor=_SHOWN_SCALE) as stage:
+                    stage.open(PAGES[name])
+                    (_SHOWN_FOLDER / f"{name}{ending}.png").write_bytes(pictures.taken(stage))
 
 
 if __name__ == "__main__":

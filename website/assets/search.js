@@ -138,6 +138,10 @@
       event.preventDefault();
       choose(chosen + step);
       list.children[chosen]?.scrollIntoView({ block: "nearest" });
+    } else if (event.key === "Escape") {
+      // By itself it would only empty the field.
+      event.preventDefault();
+      dialog.close();
     } else if (event.key === "Enter") {
       event.preventDefault();
       list.children[chosen]?.querySelector("a").click();

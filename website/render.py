@@ -149,7 +149,9 @@ class _Renderer(RendererHTML):
         return code_block(tokens[at].content, "")
 
     def table_open(self, tokens: Sequence[Token], at: int, options: Any, env: Any) -> str:
-        kind = "table stacks" if tokens[at].meta["columns"] > 2 else "table"  # noqa: PLR2004 - two fit on a phone
+        columns = tokens[at].meta["columns"]
+        # Two columns fit on a phone, and five beside the list of headings.
+        kind = "table stacks many" if columns > 5 else "table stacks" if columns > 2 else "table"  # noqa: PLR2004
         return f'<div class="{kind}" role="group" tabindex="0" aria-label="Table"><table>\n'
 
     def code_inline(self, tokens: Sequence[Token], at: int, options: Any, env: Any) -> str:

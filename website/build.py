@@ -35,7 +35,8 @@ def build(root: Path, into: Path, *, base: str = "/") -> int:
         place = site.at(page.source, page.address)
         body = rendered(page.text, place)
         problems += [problem if page.source in problem else f"{page.source}: {problem}" for problem in body.problems]
-        rows += rows_of(page, body.headings)
+        # The first page repeats the names of all others.
+        rows += rows_of(page, body.headings) if page is not tree.home else []
         html[page.address] = _home(frame, site, body) if page is tree.home else frame.page(place, page, body)
     _add_files(site, frame, html)
     html["404.html"] = frame.missing((ASSETS / "site.css").read_text(encoding="utf-8"))

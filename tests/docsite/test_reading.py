@@ -83,7 +83,7 @@ def test_a_page_is_accessible_and_its_text_has_contrast_in_both_themes(browser: 
         pytest.skip("dashboard/node_modules is not installed: make dashboard")
     with _reader(browser, site, viewport={"width": 1360, "height": 900}) as page:
         for theme in ("light", "dark"):
-            page.emulate_media(color_scheme=theme)  # type: ignore[arg-type]
+            page.emulate_media(color_scheme=theme)
             page.goto(f"{ORIGIN}/{kind}")
             page.evaluate("() => document.querySelectorAll('details').forEach((one) => (one.open = true))")
             page.evaluate(_AXE.read_text("utf-8"))
@@ -109,6 +109,24 @@ def test_search_finds_a_page_from_a_folder_without_a_server(browser: Browser, si
     page.keyboard.press("Enter")
     expect(page).to_have_url((site / "how-to" / "run-on-sqs.html").as_uri())
     page.close()
+
+
+def test_search_puts_the_page_that_is_meant_first(browser: Browser, site: Path) -> None:
+    meant = {
+        "lease": "Leases",
+        "webhook": "Send webhooks",
+        "cron": "Cron lines",
+        "sqlite backup": "Back up and restore a SQLite queue",
+        "kubernetes": "Run on Kubernetes",
+        "TENURE_LEASE": "Settings",
+        "dead redrive": "tenure dead redrive",
+    }
+    with _reader(browser, site) as page:
+        page.goto(f"{ORIGIN}/index.html")
+        page.keyboard.press("/")
+        for asked, title in meant.items():
+            page.locator("dialog.search input").fill(asked)
+            expect(page.locator("#found li b").first).to_have_text(title)
 
 
 def test_search_says_when_nothing_is_found(browser: Browser, site: Path) -> None:

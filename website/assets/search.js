@@ -50,24 +50,37 @@
     document.head.append(script);
   }
 
-  const boundary = (text, at) => at === 0 || !/[\p{L}\p{N}]/u.test(text[at - 1]);
+  // What a reader of a sentence looks for first; a name of the code is looked up.
+  const PREFERRED = { Start: 6, "How-to guides": 6, Explanation: 5, Runbooks: 2 };
+  const isName = (word) => /[_.=()/]/.test(word);
+
+  /** How well a word fits at its best place in a text: 3 as a whole word, 2 at the beginning of one, 1 inside, 0 not. */
+  function fit(text, word) {
+    let best = 0;
+    for (let at = text.indexOf(word); at >= 0 && best < 3; at = text.indexOf(word, at + 1)) {
+      const begins = at === 0 || !/[\p{L}\p{N}_]/u.test(text[at - 1]);
+      const end = at + word.length;
+      const ends = end === text.length || !/[\p{L}\p{N}_]/u.test(text[end]);
+      best = Math.max(best, begins && ends ? 3 : begins ? 2 : 1);
+    }
+    return best;
+  }
 
   function score(row, words) {
-    let sum = (row.heading ? 0 : 4) + (row.section === "Reference" ? 0 : 5);
+    let sum = (row.heading ? 0 : 10) + (words.some(isName) ? (row.section === "Reference" ? 8 : 0) : PREFERRED[row.section] ?? 0);
     for (const word of words) {
-      const title = row.title.indexOf(word);
-      const page = row.of.indexOf(word);
-      const text = row.low.indexOf(word);
-      if (title < 0 && page < 0 && text < 0) return 0;
-      if (title >= 0) sum += boundary(row.title, title) ? 40 : 15;
-      if (row.title === word) sum += 30;
-      if (page >= 0) sum += boundary(row.of, page) ? 12 : 4;
-      if (text >= 0) sum += boundary(row.low, text) ? 6 : 2;
+      const title = fit(row.title, word);
+      const page = fit(row.of, word);
+      const text = fit(row.low, word);
+      if (!title && !page && !text) return 0;
+      // A short title that is mostly the word is about it.
+      sum += [0, 12, 30, 34][title] + (title ? (24 * word.length) / row.title.length : 0);
+      sum += [0, 3, 9, 10][page] + [0, 1, 5, 9][text];
     }
     const all = words.join(" ");
     if (words.length > 1 && row.title.includes(all)) sum += 40;
     if (words.length > 1 && row.low.includes(all)) sum += 12;
-    return sum - Math.min(row.low.length / 4000, 3);
+    return sum;
   }
 
   function show() {

@@ -15,6 +15,7 @@ Nothing is opened before it is needed. `async with app:` closes what was opened.
 import contextlib
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
+from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Self, TypeVar, Unpack, cast, overload
 
 import msgspec
@@ -24,12 +25,15 @@ from tenure.broker import Broker, Sent, SweepRequest
 from tenure.client.blocking import BlockingPortal
 from tenure.client.broker_wait import open_when_there
 from tenure.client.claim_check import ClaimCheck
-from tenure.client.client import Client, plain_reader
+from tenure.client.client import Client, plain_reader, reader
 from tenure.client.client_folders import ClientFolders
+from tenure.client.group_sending import GroupClient
 from tenure.client.operator import this_user
 from tenure.clock import SYSTEM_CLOCK, Clock
 from tenure.config import ARGUMENT, Settings, settings_from, variables_read
 from tenure.errors import BadArgument, BadURL, ConfigurationError
+from tenure.group import GroupResult
+from tenure.groups.handle import GroupHandle, SyncGroupHandle
 from tenure.limit import Limit
 from tenure.message import Outgoing
 from tenure.middleware import Middleware
@@ -37,6 +41,7 @@ from tenure.monitoring.telemetry import Telemetry
 from tenure.record import Record
 from tenure.rules.client_queue import queues_of_clients
 from tenure.rules.client_weights import weights_from
+from tenure.rules.group_id import group_id, then_id
 from tenure.sink import Sink
 from tenure.state import State
 from tenure.tasks.call import Call, Options
@@ -51,6 +56,7 @@ if TYPE_CHECKING:
     from tenure.runtime.options import WorkerOptions
     from tenure.runtime.ownership import Ownership
     from tenure.runtime.worker import Worker
+    from tenure.tasks.task import Task
 
 R = TypeVar("R")
 
@@ -215,6 +221,45 @@ class Tenure(Registry):
         handles = self._portal(lambda: client.submit_many(many, options))
         return [SyncHandle(handle, self._portal) for handle in handles]
 
+    async def group(
+        self,
+        calls: Iterable[Call[Any]],
+        *,
+        then: "Call[R] | Task[..., R] | None" = None,
+        id: str | None = None,
+        expires: float | timedelta | None = None,
+    ) -> GroupHandle[R]:
+        """Send many messages, and one more when all of them have ended, however they ended.
+
+        Returns a handle once none of it can be lost any more. At most 10,000 calls; `call.having(priority=9)` gives one
+        call its options, of which `id`, `key` and `unique` are refused.
+
+        - `then`: A task or `task.bind(…)`. A parameter of type `GroupResult` gets how each member ended; in `bind`,
+          `GroupResult.later()` keeps its place. Default: nothing follows, and `result()` has the results.
+        - `id`: The group's own id: a call that is repeated with it, as after a crash, stores nothing twice.
+        - `expires`: The group ends so long from now at the latest: what has not ended is cancelled, and `then` runs
+          with the rest. Default: 7 days.
+        """
+        last = _last_of(then)
+        groups = GroupClient(self._client)
+        return await groups.submit(_listed(calls), last, read=_reader_of(last), id=id, expires=expires)
+
+    def group_sync(
+        self,
+        calls: Iterable[Call[Any]],
+        *,
+        then: "Call[R] | Task[..., R] | None" = None,
+        id: str | None = None,
+        expires: float | timedelta | None = None,
+    ) -> SyncGroupHandle[R]:
+        """As `group`, from code that is not async; blocks until the group is stored."""
+        client, many, last = self._door_for_sync(), _listed(calls), _last_of(then)
+        groups = GroupClient(client)
+        return SyncGroupHandle(
+            self._portal(lambda: groups.submit(many, last, read=_reader_of(last), id=id, expires=expires)),
+            self._portal,
+        )
+
     async def send(self, batch: Sequence[Outgoing]) -> list[Sent]:
         """Send raw messages, as bridges from other systems need it; one answer each, refusals included."""
         return await self._client.send(batch)
@@ -231,6 +276,11 @@ class Tenure(Registry):
     def handle_sync(self, id: str) -> SyncHandle[Any]:
         """Return a handle as `app.handle` does, for code that is not async."""
         return SyncHandle(Handle(self._door_for_sync(), id, plain_reader()), self._portal)
+
+    def group_handle(self, id: str) -> GroupHandle[Any]:
+        """Return a handle on a group that was submitted before, perhaps by another process. Nothing is asked yet."""
+        name = group_id(id, self.namespace)
+        return GroupHandle(GroupClient(self._client), name, self.handle(then_id(name)))
 
     async def record(self, id: str) -> Record | None:
         """Return everything that is known about a message. None: no message with this id is known."""
@@ -507,6 +557,22 @@ def _given(settings: Settings | None) -> dict[str, str]:
         return {}
     usual = msgspec.structs.asdict(Settings())
     return {name: ARGUMENT for name, value in msgspec.structs.asdict(settings).items() if value != usual[name]}
+
+
+def _last_of(then: "Call[R] | Task[..., R] | None") -> Call[R] | None:
+    """The call at the end of a group."""
+    if then is None or isinstance(then, Call):
+        return then
+    signature = getattr(then, "signature", None)
+    if signature is None:
+        msg = f"then takes a task or task.bind(…), not {then!r}; nothing was sent"
+        raise BadArgument(msg)
+    given = {} if signature.group_parameter is None else {signature.group_parameter: GroupResult.later()}
+    return Call(then, signature.body((), given))
+
+
+def _reader_of(then: Call[Any] | None) -> Read:
+    return plain_reader() if then is None else reader(then)
 
 
 def _listed(calls: Iterable[Call[R]]) -> list[Call[R]]:

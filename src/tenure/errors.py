@@ -55,6 +55,7 @@
     │   ├── ResultTooLarge       result_too_large
     │   └── ResultTimeout        result_timeout (also a TimeoutError)
     ├── MessageNotFound          message_not_found
+    ├── GroupNotFound            group_not_found
     ├── NotPromotable            not_promotable
     ├── NotRunning               not_running
     ├── StackUnanswered          stack_unanswered
@@ -427,6 +428,12 @@ class MessageNotFound(TenureError):
     """No message with that id is known here."""
 
     code = "message_not_found"
+
+
+class GroupNotFound(TenureError):
+    """No such group is known here: it was never submitted to this place, or it was forgotten."""
+
+    code = "group_not_found"
 
 
 class NotPromotable(TenureError):

@@ -106,6 +106,16 @@ class Client:
         )  # fmt: skip
 
     @property
+    def name(self) -> str:
+        """Who sends, unless a message says otherwise."""
+        return self._client
+
+    @property
+    def namespace(self) -> str | None:
+        """The namespace of the app. None: it has none."""
+        return self._namespace
+
+    @property
     def webhook_targets(self) -> WebhookTargets:
         """What messages ask to be told when they end."""
         return self._targets
@@ -172,6 +182,10 @@ class Client:
         if refusals:
             raise _partly(handles, refusals)
         return [handle for handle in handles if handle is not None]
+
+    async def send_made(self, batch: Sequence[Outgoing]) -> list[Sent]:
+        """Send messages that are made and checked; one answer each. At most as many as the broker takes."""
+        return await self._send(batch, ())
 
     async def _send(self, batch: Sequence[Outgoing], new: Collection[str]) -> list[Sent]:
         telemetry = self._telemetry()

@@ -18,8 +18,11 @@ from typing import Any, NoReturn
 
 from tenure.broker import Broker
 from tenure.client.claim_check import ClaimCheck, ClaimCheckSender
+from tenure.client.operator import Operator
 from tenure.clock import Clock
 from tenure.errors import BrokerUnavailable
+from tenure.groups.assembly import Groups
+from tenure.groups.keeper import LOOK_SECONDS as GROUP_SECONDS
 from tenure.monitoring.metrics.sample import Sample
 from tenure.monitoring.metrics.work import webhook_samples
 from tenure.monitoring.telemetry import Telemetry
@@ -71,7 +74,11 @@ class Deliveries:
         self._namespace = namespace
         self._sinks = tuple(sinks)
         self._bus = Bus(state.journal, sinks)
-        self._announcer = webhooks.announcer(ClaimCheckSender(broker, claim_check).send)
+        sender = ClaimCheckSender(broker, claim_check)
+        operator = Operator(broker, state, clock, by="group", triggered_by="group")
+        groups = Groups(broker, state, sender.send, operator.cancel)
+        self._keeper = groups.keeper
+        self._announcer = webhooks.announcer(sender.send, {groups.kind.name: groups.kind})
         self._token = os.urandom(8).hex()
         #: Endings that were announced here, and lanes whose endings wait.
         self._announced = self._lanes_waiting = 0
@@ -105,7 +112,8 @@ class Deliveries:
     async def start(self) -> None:
         """Begin; returns at once."""
         create = asyncio.get_running_loop().create_task
-        self._jobs = [create(self._announce(), name="tenure-announce"), create(self._deliver(), name="tenure-deliver")]
+        parts = (self._announce, self._deliver, self._keep_groups)
+        self._jobs = [create(part(), name=f"tenure-{part.__name__.strip('_')}") for part in parts]
         self._telling = create(self._bus.run())
 
     async def stop(self) -> None:
@@ -170,6 +178,22 @@ class Deliveries:
             self._ours_until = now + seconds if ours else float("-inf")
             self._renew_at = now + (seconds * _RENEW_AFTER if ours else self._broker.traits.announce_seconds)
         return now < self._ours_until
+
+    # -- groups ------------------------------------------------------------------------------------
+
+    async def _keep_groups(self) -> None:
+        """Bring to their end the groups that no announcement ends."""
+        backoff = OutageBackoff(self._clock)
+        while True:
+            await asyncio.sleep(max(GROUP_SECONDS, _LOOKS * self._broker.traits.announce_seconds))
+            try:
+                await self._keeper.look()
+            except BrokerUnavailable as error:
+                backoff.failed(logger, "looking after groups", error)
+                continue
+            except Exception:
+                logger.exception("looking after groups failed; nothing is lost, and it is tried again")
+            backoff.succeeded(logger, "looking after groups")
 
     # -- delivering --------------------------------------------------------------------------------
 

@@ -41,6 +41,7 @@ from tenure.runtime.path.deletions import Deletions
 from tenure.runtime.path.detail import Detail
 from tenure.runtime.path.duplicates import Duplicates
 from tenure.runtime.path.handing_on import Resolve
+from tenure.runtime.path.group_fetch import GroupFetch
 from tenure.runtime.path.handling import Handling
 from tenure.runtime.path.holding import Holding
 from tenure.runtime.path.intake import Intake
@@ -143,6 +144,7 @@ class Pipeline:
             children=self._make_children("process", given.options.concurrency),
             solo=self._make_children("solo", min(MOST_SOLOS, given.options.concurrency), reuse=False),
             bodies=self.ownership.bodies,
+            groups=GroupFetch(given.state, clock),
             resolve=given.resolve,
             records=given.state.records,
             on_fetched=self.services.measure,

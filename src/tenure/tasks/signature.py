@@ -20,6 +20,7 @@ import msgspec
 import msgspec.inspect
 
 from tenure.errors import BadTask, PayloadInvalid, ResultInvalid, ResultTooLarge
+from tenure.group import GroupResult
 from tenure.rules.sendable import MOST_LEVELS, is_too_deep
 from tenure.tasks.call import OPTION_NAMES
 from tenure.tasks.context import Context, SyncContext
@@ -51,6 +52,8 @@ class Signature:
         self._names = tuple(parameter.name for parameter in self._parameters)
         self._known = frozenset(self._names)
         self._positional = tuple(p.name for p in self._parameters if p.kind in _POSITIONAL)
+        #: The parameter that gets the results of a group. None: it has none.
+        self.group_parameter = next((one.name for one in self._parameters if _is_group(hints[one.name])), None)
         fields = [_field(parameter, hints) for parameter in self._parameters]
         payload = msgspec.defstruct("Payload", fields, kw_only=True)
         try:
@@ -272,6 +275,10 @@ def _kind_of_context(hint: Any) -> type[Any] | None:
     """The context that an annotation names, as `Context` or as `Context[State]`. None: it names none."""
     kind = typing.get_origin(hint) or hint
     return kind if kind in (Context, SyncContext) else None
+
+
+def _is_group(hint: Any) -> bool:
+    return GroupResult in (hint, *typing.get_args(hint))
 
 
 def _refuse_star(parameter: inspect.Parameter, name: str) -> None:

@@ -25,6 +25,7 @@ from tenure.runtime.worker import Worker
 from tenure.settlement import Ack, GiveBack
 from tenure.tasks.context import Context
 from tenure.tasks.task import Task
+from tenure.testing.group_announcer import GroupAnnouncer
 from tenure.testing.faults import Crash, Faults, KitError, LostAck, LostLease, Outage
 from tenure.testing.here import Here
 from tenure.testing.mortal import Mortal, MortalWire
@@ -158,6 +159,7 @@ class Workers:
             opening=_is_open, locate=_here, lifespan=self._lifespan, client=app.client,
             schedules=lambda: tuple(app.schedules.values()), children=self._children,
             claim_check=app._claim_check, router=app._router,
+            beside=(GroupAnnouncer(wire, self._clock, app._claim_check),),
         )  # fmt: skip
 
     @contextlib.asynccontextmanager

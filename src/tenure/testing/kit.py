@@ -146,13 +146,13 @@ class Kit:
     async def _drain(self, runs: int, within: timedelta) -> None:
         __tracebackhide__ = True
         clock, crew, view = self._with_tasks()
-        if not view.in_motion():
+        if not view.in_motion() and not view.is_announcing():
             return
         patience = Patience(clock, runs=runs, within=within)
         pause, longest = _LOOK_SECONDS
         async with crew.at_work():
             crew.allow(runs)
-            while in_motion := view.in_motion():
+            while (in_motion := view.in_motion()) or view.is_announcing():
                 patience.check(in_motion, is_out_of_runs=crew.is_out_of_runs)
                 self._leap(patience.seconds_left)
                 await crew.work_for(pause)
@@ -192,7 +192,7 @@ class Kit:
     def _leap(self, most: float) -> None:
         """Skip time in which nothing happens but reads of the clock."""
         clock, crew, view = self._open
-        idle = 0.0 if crew.is_busy else min(most, view.idle_seconds())
+        idle = 0.0 if crew.is_busy or view.is_announcing() else min(most, view.idle_seconds())
         if idle > _LEAP_SECONDS:
             clock.now += idle - _AWAKE_SECONDS
 

@@ -19,6 +19,7 @@ from tenure.broker import Broker, Browsed, Query
 from tenure.client.browse_all import browse_all
 from tenure.errors import BodyUndecodable
 from tenure.event import Event
+from tenure.group import GROUP_TARGET
 from tenure.message import Message, MessageState
 from tenure.record import Record
 from tenure.settlement import Ack
@@ -130,6 +131,12 @@ class View:
     def in_motion(self) -> list[Browsed]:
         """Return the messages that a worker has still to do: not those delayed by their sender or in a paused queue."""
         return [one for one in self._open(*_MOVING) if one.state is not MessageState.DELAYED or one.counters.deliveries]
+
+    def is_announcing(self) -> bool:
+        """Whether a member of a group has ended that is not entered there: its last message may follow."""
+        return any(
+            target.startswith(GROUP_TARGET) for one in at_once(self._broker.announcements()) for target in one.targets
+        )
 
     def idle_seconds(self) -> float:
         """Return the seconds until something happens by itself: a delayed message is due, or a schedule ticks."""

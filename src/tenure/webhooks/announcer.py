@@ -1,6 +1,6 @@
 """The announcer: reads announcements and makes of each what was asked for, then forgets it.
 
-    read a page   enter into windows   send   put aside   note what is half done   forget
+    read a page   begin its kinds   enter into windows   send   put aside   note what is half done   forget
 
 Killed between any two of these it begins anew, and makes the same messages under the same ids, which the broker
 recognises. Endings of one lane go out in their order. A lane that has no room (`TargetKind.room`) holds up no other:
@@ -179,6 +179,7 @@ class Announcer:
     async def _announce(self, page: Sequence[Announcement], start: str, counts: _Counts) -> None:
         """Do all that can be done for one page."""
         behind = dict(self._behind)
+        await self._begin_kinds(page)
         todo = await self._plan(page, start)
         try:
             for (kind, lane), ids in todo.reserve.items():
@@ -198,6 +199,16 @@ class Announcer:
         counts.moved.update(todo.reserve)
         counts.aside += len(aside)
         counts.done += len(todo.done)
+
+    async def _begin_kinds(self, page: Sequence[Announcement]) -> None:
+        """Show each kind what the page has for it."""
+        by_kind: dict[str, list[tuple[Announcement, str]]] = defaultdict(list)
+        for ending in page:
+            for target in ending.targets:
+                by_kind[target.partition(":")[0]].append((ending, target))
+        for name, own in by_kind.items():
+            if name in self._kinds:
+                await self._kinds[name].begin(own)
 
     async def _plan(self, page: Sequence[Announcement], start: str) -> _Page:
         todo = _Page()

@@ -1,7 +1,7 @@
 """A target kind: what a message may ask for when it ends, by the beginning of its target's text.
 
-`webhook:…` is one (`webhook_target.py`). Another kind is one more object with these verbs, given to the announcer under
-its name.
+`webhook:…` is one (`webhook_target.py`), `group:…` another (`groups/group_kind.py`): objects with these verbs, given to
+the announcer under their names.
 """
 
 from collections.abc import Sequence
@@ -28,6 +28,13 @@ NOTHING = Made()
 
 class TargetKind(Protocol):
     """One kind of target."""
+
+    async def begin(self, endings: Sequence[tuple[Announcement, str]]) -> None:
+        """These endings and targets of one page are next: what is done for many at once is done here.
+
+        It may be repeated. What it raises stops the page, which is read again.
+        """
+        ...
 
     async def lane(self, ending: Announcement, target: str) -> str | None:
         """Whose turn it is: endings of one lane go out in their order. None: it waits for nothing."""

@@ -52,6 +52,9 @@ class WebhookKind:
         self._namespace = namespace
         self._public_url = public_url
 
+    async def begin(self, endings: Sequence[tuple[Announcement, str]]) -> None:
+        """Nothing is done for many at once."""
+
     async def lane(self, ending: Announcement, target: str) -> str | None:
         """The lane of its endpoint and host. None: nothing will be sent, so that it waits for nothing."""
         try:

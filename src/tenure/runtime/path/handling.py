@@ -25,6 +25,7 @@ from tenure.record import Ending
 from tenure.runtime.delivery import Delivery
 from tenure.runtime.ownership.blob_fetch import BlobFetch
 from tenure.runtime.path.context_link import WorkerLink
+from tenure.runtime.path.group_fetch import GroupFetch, has_group
 from tenure.runtime.path.handing_on import HandingOn, Resolve
 from tenure.runtime.path.repeated_returns import GIVE_UP_SECONDS, given_back_for, snoozes_in
 from tenure.runtime.path.slots import Slots
@@ -70,12 +71,14 @@ class Handling:
         children: ProcessPool,
         solo: ProcessPool,
         bodies: BlobFetch | None = None,
+        groups: GroupFetch | None = None,
         resolve: Resolve | None = None,
         records: Records | None = None,
         on_fetched: Callable[[Delivery], Awaitable[None]] = _nothing_more,
         on_ended: Callable[[Delivery], None] = lambda _: None,
     ) -> None:
-        """`outbox` takes every verdict; `children` run process handlers, `solo` suspects; `bodies` fetches large ones.
+        """`outbox` takes every verdict; `children` run process handlers, `solo` suspects; `bodies` fetches large ones,
+        `groups` the results of groups.
 
         `resolve` finds the webhooks of messages that are handed on.
 
@@ -89,6 +92,7 @@ class Handling:
         self._children = children
         self._solo = solo
         self._bodies = bodies or BlobFetch(None, None, clock)
+        self._groups = groups
         self._handing_on = HandingOn(self._bodies, clock, resolve)
         self._records = records
         self._on_fetched = on_fetched
@@ -173,6 +177,9 @@ class Handling:
             verdict = delivery.ending
             if verdict is None and message.ticket is not None:
                 verdict = await self._fetch(delivery)
+                message = delivery.whole or message
+            if verdict is None and message.headers and self._groups is not None and has_group(message):
+                verdict = await self._groups.bring(delivery, message)
                 message = delivery.whole or message
             verdict = verdict or await self._call(delivery, message, task)
             if isinstance(verdict, Completed) and verdict.handoffs:

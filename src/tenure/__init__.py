@@ -20,6 +20,7 @@ if TYPE_CHECKING:
         BrokerError,
         BrokerUnavailable,
         ConfigurationError,
+        GroupNotFound,
         KeyConflict,
         LeaseLost,
         MessageCancelled,
@@ -34,6 +35,8 @@ if TYPE_CHECKING:
         UnknownTask,
     )
     from tenure.event import Event
+    from tenure.group import GroupProgress, GroupResult, GroupState, MemberResult, MemberState
+    from tenure.groups.handle import GroupHandle, SyncGroupHandle
     from tenure.message import Message, MessageState
     from tenure.record import Progress, Record
     from tenure.service import QueueService
@@ -57,9 +60,16 @@ __all__ = [
     "ConfigurationError",
     "Context",
     "Event",
+    "GroupHandle",
+    "GroupNotFound",
+    "GroupProgress",
+    "GroupResult",
+    "GroupState",
     "Handle",
     "KeyConflict",
     "LeaseLost",
+    "MemberResult",
+    "MemberState",
     "Message",
     "MessageCancelled",
     "MessageNotFound",
@@ -76,6 +86,7 @@ __all__ = [
     "Retry",
     "Snooze",
     "SyncContext",
+    "SyncGroupHandle",
     "SyncHandle",
     "Task",
     "TaskFailed",
@@ -98,6 +109,7 @@ _HOMES = {
     "BrokerError": "errors",
     "BrokerUnavailable": "errors",
     "ConfigurationError": "errors",
+    "GroupNotFound": "errors",
     "KeyConflict": "errors",
     "LeaseLost": "errors",
     "MessageCancelled": "errors",
@@ -111,6 +123,13 @@ _HOMES = {
     "TenureError": "errors",
     "UnknownTask": "errors",
     "Event": "event",
+    "GroupHandle": "groups.handle",
+    "GroupProgress": "group",
+    "GroupResult": "group",
+    "GroupState": "group",
+    "MemberResult": "group",
+    "MemberState": "group",
+    "SyncGroupHandle": "groups.handle",
     "Handle": "tasks.handle",
     "SyncHandle": "tasks.handle",
     "Message": "message",

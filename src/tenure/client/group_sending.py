@@ -62,7 +62,9 @@ class GroupClient:
         )  # fmt: skip
         self._check(made)
         header = made.header
-        last = None if then is None else Handle(client, then_id(group), read, queue=made.then and made.then.message.queue)
+        last = (
+            None if then is None else Handle(client, then_id(group), read, queue=made.then and made.then.message.queue)
+        )
         if not await self._groups.headers.create(header):
             known = await self._known(header)
             if known.submitted or known.closed_at is not None:

@@ -102,11 +102,11 @@ class GroupKind:
         """No lane is ever named."""
         raise NotImplementedError(lane)
 
-    async def reserve(self, lane: str, ids: Sequence[str]) -> NoReturn:  # noqa: ARG002 - the protocol's
+    async def reserve(self, lane: str, ids: Sequence[str]) -> NoReturn:
         """No lane is ever named."""
         raise NotImplementedError(lane)
 
-    async def is_reserved(self, lane: str, id: str) -> NoReturn:  # noqa: ARG002 - the protocol's
+    async def is_reserved(self, lane: str, id: str) -> NoReturn:
         """No lane is ever named."""
         raise NotImplementedError(lane)
 

@@ -40,8 +40,8 @@ from tenure.runtime.path.context_link import ContextServices, WorkerLink
 from tenure.runtime.path.deletions import Deletions
 from tenure.runtime.path.detail import Detail
 from tenure.runtime.path.duplicates import Duplicates
-from tenure.runtime.path.handing_on import Resolve
 from tenure.runtime.path.group_fetch import GroupFetch
+from tenure.runtime.path.handing_on import Resolve
 from tenure.runtime.path.handling import Handling
 from tenure.runtime.path.holding import Holding
 from tenure.runtime.path.intake import Intake

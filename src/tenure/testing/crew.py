@@ -25,8 +25,8 @@ from tenure.runtime.worker import Worker
 from tenure.settlement import Ack, GiveBack
 from tenure.tasks.context import Context
 from tenure.tasks.task import Task
-from tenure.testing.group_announcer import GroupAnnouncer
 from tenure.testing.faults import Crash, Faults, KitError, LostAck, LostLease, Outage
+from tenure.testing.group_announcer import GroupAnnouncer
 from tenure.testing.here import Here
 from tenure.testing.mortal import Mortal, MortalWire
 from tenure.testing.wire import Listener, Wire

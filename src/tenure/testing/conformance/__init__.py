@@ -1,6 +1,6 @@
 """The conformance suites: what every broker and every state must keep, adapters of third parties included.
 
-    broker/   thirty-two themes, from sending to crashing
+    broker/   thirty-six themes, from sending to crashing
     state/    ledger, records, roster, journal (readers, samples, tallies), board (posts, turns), acts, key-values,
               wall time
     worker/   the second tier: the real worker over the broker (`worker.WORKER_SUITES`)
@@ -32,6 +32,7 @@ from tenure.testing.conformance.broker import (
     Fencing,
     Filtering,
     Grace,
+    Grouping,
     HeldLeases,
     Hints,
     Keys,
@@ -107,6 +108,7 @@ BROKER_SUITES: tuple[Suite, ...] = (
     Keys,
     Uniqueness,
     Announcing,
+    Grouping,
     Clocks,
     Crashing,
     Durability,

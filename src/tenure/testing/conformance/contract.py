@@ -498,6 +498,7 @@ CONTRACT: dict[str, tuple[str, ...]] = {
         "Posts.test_what_cannot_be_posted_is_refused",
     ),
     "a message that asked leaves an announcement in the step in which it ends, once a generation": ("Announcing",),
+    "members of a group are entered once, and what follows them is sent once": ("Grouping",),
     "an announcement stays until it is announced, with the result that it needs": (
         "Announcing.test_an_announcement_stays_until_it_is_announced",
         "Announcing.test_retention_removes_neither_an_announcement_nor_its_large_result",

@@ -12,6 +12,7 @@ from tenure.testing.conformance.broker.erasing import Erasing
 from tenure.testing.conformance.broker.fencing import Fencing
 from tenure.testing.conformance.broker.filtering import Filtering
 from tenure.testing.conformance.broker.grace import Grace
+from tenure.testing.conformance.broker.grouping import Grouping
 from tenure.testing.conformance.broker.held_leases import HeldLeases
 from tenure.testing.conformance.broker.hints import Hints
 from tenure.testing.conformance.broker.keys import Keys
@@ -49,6 +50,7 @@ __all__ = [
     "Fencing",
     "Filtering",
     "Grace",
+    "Grouping",
     "HeldLeases",
     "Hints",
     "Keys",

@@ -7,6 +7,7 @@ import msgspec
 
 from tenure import envelope
 from tenure.client.operations.access import Access
+from tenure.client.operations.groups import MessageGroup, group_of_message
 from tenure.client.operations.ids import find_record
 from tenure.client.operations.life import Step, life
 from tenure.client.operations.queue_limit import QueueLimit, limits_in_force, waits_for_limit
@@ -72,6 +73,8 @@ class MessageDetail(msgspec.Struct, frozen=True, kw_only=True):
     size: float | None
     #: Of one that runs: seconds that half of the runs of its task and size stay within. None: none was measured.
     usual_seconds: float | None
+    #: The group that it is a member of, or that it follows.
+    group: MessageGroup | None = None
     #: Number of the run that is under way, or of the last one; 0: it has not run yet.
     attempt: int = 0
     #: Why its envelope cannot be read; empty where it can.
@@ -104,7 +107,7 @@ async def fetch(access: Access, id: str) -> MessageDetail:
         message=message, life=tuple(life(record, events)),
         paused=next((pause for pause in notices.paused if pause.queue == record.queue), None),
         limit=limit, waits_for_limit=await _waits(access, record, limit),
-        size=size, usual_seconds=usual, attempt=record.attempt, unreadable=unreadable,
+        size=size, usual_seconds=usual, group=await group_of_message(access, record.id), attempt=record.attempt, unreadable=unreadable,
     )  # fmt: skip
 
 

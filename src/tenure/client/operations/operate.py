@@ -19,6 +19,7 @@ from tenure.client.operations.events import EventOperations
 from tenure.client.operations.figures import FigureOperations
 from tenure.client.operations.findings import FindingOperations
 from tenure.client.operations.forget import ForgetOperations
+from tenure.client.operations.groups import GroupOperations
 from tenure.client.operations.health import HealthOperations
 from tenure.client.operations.leases import LeaseOperations
 from tenure.client.operations.limits import LimitOperations
@@ -46,6 +47,7 @@ class Operate(
     MessageOperations,
     RunNowOperations,
     ChildOperations,
+    GroupOperations,
     StackOperations,
     DeadOperations,
     WorkerOperations,

@@ -79,7 +79,8 @@ class Handling:
     ) -> None:
         """`outbox` takes every verdict; `children` run process handlers, `solo` suspects; `bodies` fetches large ones.
 
-        `groups` reads the results of groups, for the messages at their end. `resolve` finds the webhooks of messages that are handed on.
+        `groups` reads the results of groups, for the messages at their end. `resolve` finds the webhooks of messages
+        that are handed on.
 
         `records` know how often a suspect could not be run alone. `on_fetched` is called with a message whose body came
         only now, before its handler begins; `on_ended` of each whose code has ended, so that its place is free.

@@ -10,6 +10,7 @@ from tenure.server.routes import (
     doctor,
     figures,
     findings,
+    groups,
     lease,
     leases,
     message_acts,
@@ -38,7 +39,7 @@ from tenure.server.snapshots.routes import ROUTES as SNAPSHOT_ROUTES
 
 _NOUNS = (
     overview, figures, timing, scaling, queues, clients, tasks, send, submit, lease, settle, settle_one, messages,
-    message_events, results, message_acts, stack, dead, leases, workers, schedules, webhook_endpoints,
+    message_events, results, message_acts, groups, stack, dead, leases, workers, schedules, webhook_endpoints,
     webhook_deliveries, findings, doctor, acts, settings, tokens, session,
 )  # fmt: skip
 _ROUTES = (*(route for noun in _NOUNS for route in noun.ROUTES), *EVENT_ROUTES, *SNAPSHOT_ROUTES)

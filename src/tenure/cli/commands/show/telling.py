@@ -13,6 +13,7 @@ from tenure.cli.terminal.moment import local
 from tenure.cli.terminal.output import STATE_STYLES
 from tenure.cli.terminal.plain import one_line, plain_lines
 from tenure.client.operations.children import ChildList
+from tenure.client.operations.groups import MessageGroup
 from tenure.client.operations.life import Step
 from tenure.client.operations.message_detail import MessageDetail
 from tenure.message import DEFAULT_PRIORITY, MessageState
@@ -98,6 +99,9 @@ def _about(found: MessageDetail) -> dict[str, str]:
             "redriven": f"{message.generation}×" if message.generation else None,
         }
         about |= {f"header {name}": value for name, value in message.headers.items()}
+    if found.group is not None:
+        what = "follows" if found.group.is_last else "member of"
+        about["group"] = f"{what} {found.group.id} ({found.group.state.value}, {_far(found.group)})"
     about["counters"] = (
         f"delivered {counters.deliveries}×, failed {counters.attempts}×, crashed {counters.crashes}×, "
         f"lost {counters.lost}×"
@@ -105,6 +109,10 @@ def _about(found: MessageDetail) -> dict[str, str]:
         else "not kept once a message is completed"
     )
     return {name: value for name, value in about.items() if value is not None}
+
+
+def _far(group: MessageGroup) -> str:
+    return f"{group.ended:,} of {plural(group.total, 'member')} have ended"
 
 
 def _unique(unique: str | None) -> str | None:

@@ -36,6 +36,9 @@ _FORGET = "forget"
 class Forget:
     """A kind of target that wants nothing, so that announcing alone is measured."""
 
+    async def begin(self, _endings: Sequence[tuple[Announcement, str]]) -> None:
+        """Nothing is done for many at once."""
+
     async def lane(self, _ending: Announcement, _target: str) -> None:
         """None: it waits for nothing."""
 

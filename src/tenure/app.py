@@ -33,7 +33,7 @@ from tenure.clock import SYSTEM_CLOCK, Clock
 from tenure.config import ARGUMENT, Settings, settings_from, variables_read
 from tenure.errors import BadArgument, BadURL, ConfigurationError
 from tenure.group import GroupResult
-from tenure.groups.handle import GroupHandle, SyncGroupHandle
+from tenure.groups.handle import GroupHandle, SyncGroupHandle, ThenHandle
 from tenure.limit import Limit
 from tenure.message import Outgoing
 from tenure.middleware import Middleware
@@ -41,7 +41,7 @@ from tenure.monitoring.telemetry import Telemetry
 from tenure.record import Record
 from tenure.rules.client_queue import queues_of_clients
 from tenure.rules.client_weights import weights_from
-from tenure.rules.group_id import group_id, then_id
+from tenure.rules.group_id import group_id
 from tenure.sink import Sink
 from tenure.state import State
 from tenure.tasks.call import Call, Options
@@ -280,7 +280,8 @@ class Tenure(Registry):
     def group_handle(self, id: str) -> GroupHandle[Any]:
         """Return a handle on a group that was submitted before, perhaps by another process. Nothing is asked yet."""
         name = group_id(id, self.namespace)
-        return GroupHandle(GroupClient(self._client), name, self.handle(then_id(name)))
+        groups = GroupClient(self._client)
+        return GroupHandle(groups, name, ThenHandle(self._client, plain_reader(), groups, name))
 
     async def record(self, id: str) -> Record | None:
         """Return everything that is known about a message. None: no message with this id is known."""

@@ -10,7 +10,7 @@ from tests.groups.world import Process, World, publish, thumb
 from tenure.broker import Sent
 from tenure.client.group_sending import GroupClient
 from tenure.config import Settings
-from tenure.errors import BadArgument, GroupNotFound, QuotaExceeded, ResultTimeout, TaskFailed
+from tenure.errors import BadArgument, GroupNotFound, MessageCancelled, QuotaExceeded, ResultTimeout, TaskFailed
 from tenure.group import MOST_MEMBERS, GroupState, MemberState, result_limit
 from tenure.groups.ended_log import EndedLog, Entry
 from tenure.groups.header import KEPT_SECONDS
@@ -74,7 +74,7 @@ async def test_the_same_group_again_stores_nothing(world: World) -> None:
 
 
 async def test_what_a_group_cannot_send_is_refused_before_anything_is_sent(world: World) -> None:
-    huge = Call(publish, msgspec.Raw(b'{"album": "' + b"x" * MOST_BYTES + b'", "group": 1}'))
+    huge: Call[int] = Call(publish, msgspec.Raw(b'{"album": "' + b"x" * MOST_BYTES + b'", "group": 1}'))
     with pytest.raises(BadArgument, match="nothing was sent"):
         await world.process().submit(2, then=huge)
     assert await world.end(5) == []
@@ -111,6 +111,19 @@ async def test_a_cancelled_group_runs_nothing_more(world: World) -> None:
     await world.process().announce()
     assert await world.end(5) == []
     assert await world.last() == []
+    with pytest.raises(MessageCancelled, match="nothing follows"):
+        await handle.then.result()
+
+
+async def test_what_follows_is_waited_for_from_the_start(world: World) -> None:
+    handle = await world.process().submit(1)
+    with pytest.raises(ResultTimeout, match="0 of 1"):
+        await handle.then.result(timeout=5)
+    waiting = asyncio.create_task(handle.then.result(timeout=60))
+    await world.end(1)
+    await world.process().announce()
+    await world.last()
+    assert await waiting == 12
 
 
 async def test_who_waits_too_short_is_told_how_far_it_is(world: World) -> None:

@@ -252,6 +252,9 @@ async def test_another_kind_of_target_is_one_more_object(world: World) -> None:
         def __init__(self) -> None:
             self.told: list[tuple[str, str]] = []
 
+        async def begin(self, endings: Sequence[tuple[Announcement, str]]) -> None:
+            self.shown = [(ending.id, target) for ending, target in endings]
+
         async def lane(self, ending: Announcement, target: str) -> str | None:
             return None
 
@@ -272,7 +275,7 @@ async def test_another_kind_of_target_is_one_more_object(world: World) -> None:
     announcer = world.hooks.announcer(world.broker.send, {"group": group})
     message = await world.end("group:a 7")
     answer = await announcer.run_once()
-    assert group.told == [(message.id, "group:a 7")]
+    assert group.told == group.shown == [(message.id, "group:a 7")]
     assert (answer.done, answer.sent) == (1, 0)
     assert await world.pending() == 0
 

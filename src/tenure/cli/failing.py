@@ -20,7 +20,7 @@ import msgspec
 
 from tenure.cli.terminal.colour import wants_colour
 from tenure.cli.terminal.plain import one_line, plain_json
-from tenure.errors import BadMessage, ConfigurationError, MessageNotFound, TaskFailed, TenureError
+from tenure.errors import BadMessage, ConfigurationError, GroupNotFound, MessageNotFound, TaskFailed, TenureError
 from tenure.text.remedy import codes_of, remedy_for
 
 DONE = 0
@@ -107,7 +107,7 @@ def _of(error: Exception) -> _Failure:
         case click.ClickException():
             return _failure("usage", error.format_message(), BAD_INPUT)
         case TenureError():
-            bad_input = isinstance(error, ConfigurationError | BadMessage | MessageNotFound)
+            bad_input = isinstance(error, ConfigurationError | BadMessage | MessageNotFound | GroupNotFound)
             trace = error.remote_traceback if isinstance(error, TaskFailed) else None
             exit_code = BAD_INPUT if bad_input else TROUBLE
             return _failure(error.code, _sentence(error), exit_code, *codes_of(error), traceback=trace or None)

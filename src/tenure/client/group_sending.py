@@ -17,16 +17,16 @@ from tenure.client.operator import this_user
 from tenure.errors import BadArgument, BrokerUnavailable, GroupNotFound
 from tenure.group import GroupProgress, GroupResult, GroupState
 from tenure.groups.assembly import Groups
-from tenure.groups.handle import GroupHandle
+from tenure.groups.handle import GroupHandle, ThenHandle
 from tenure.groups.header import EXPIRES_SECONDS, Header
 from tenure.groups.reading import GroupReading
 from tenure.groups.submission import Submission, check_name, make, with_then
 from tenure.message import Outgoing, new_id
 from tenure.rules.arguments import seconds
-from tenure.rules.group_id import group_id, then_id
+from tenure.rules.group_id import group_id
 from tenure.rules.rejections import error_of
 from tenure.tasks.call import Call
-from tenure.tasks.handle import Handle, Read
+from tenure.tasks.handle import Read
 from tenure.text.plural import plural
 
 if TYPE_CHECKING:
@@ -62,9 +62,9 @@ class GroupClient:
         )  # fmt: skip
         self._check(made)
         header = made.header
-        last = (
-            None if then is None else Handle(client, then_id(group), read, queue=made.then and made.then.message.queue)
-        )
+        last: ThenHandle[Any] | None = None
+        if made.then is not None:
+            last = ThenHandle(client, read, self, group, queue=made.then.message.queue)
         if not await self._groups.headers.create(header):
             known = await self._known(header)
             if known.submitted or known.closed_at is not None:

@@ -1,12 +1,12 @@
 """A group handle: what `app.group` returns, a way to ask about one group later, in any process."""
 
-from collections.abc import Callable
 from datetime import timedelta
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Generic, Protocol, TypeVar
 
-from tenure.errors import BadArgument, GroupNotFound, ResultTimeout
-from tenure.group import GroupProgress, GroupResult
-from tenure.tasks.handle import Blocking, Handle, SyncHandle
+from tenure.errors import BadArgument, GroupNotFound, MessageCancelled, ResultTimeout
+from tenure.group import GroupProgress, GroupResult, GroupState
+from tenure.rules.group_id import then_id
+from tenure.tasks.handle import Asker, Blocking, Handle, Read, SyncHandle
 
 R_co = TypeVar("R_co", covariant=True)
 
@@ -37,13 +37,44 @@ class GroupAsker(Protocol):
         ...
 
 
+class ThenHandle(Handle[R_co]):
+    """The message at the end of a group. `result` waits for the group first; the store knows no message before."""
+
+    __slots__ = ("_asker", "_group")
+
+    def __init__(self, app: Asker, read: Read, asker: GroupAsker, group: str, *, queue: str | None = None) -> None:
+        """Refer to the message that follows `group`."""
+        super().__init__(app, then_id(group), read, queue=queue)
+        self._asker = asker
+        self._group = group
+
+    async def result(self, timeout: float | timedelta | None = None) -> R_co:  # noqa: ASYNC109 - the group goes on
+        """Wait until the group has ended and this message is completed, and return what its handler returned.
+
+        Raises what `Handle.result` raises, and `MessageCancelled` if the group was cancelled or abandoned.
+        """
+        deadline = self._asker.deadline_in(timeout)
+        pause = _FIRST_PAUSE_SECONDS
+        while (progress := await _progress(self._asker, self._group)).then_sent_at is None:
+            if progress.state in (GroupState.CANCELLED, GroupState.ABANDONED):
+                msg = f"group {self._group} is {progress.state}, so nothing follows it"
+                raise MessageCancelled(msg)
+            if not await self._asker.pause_until(deadline, pause):
+                msg = f"of group {self._group} {progress.ended} of {progress.total} members have ended; ask again later"
+                raise ResultTimeout(msg)
+            pause = min(_LONGEST_PAUSE_SECONDS, pause * _PAUSE_GROWTH)
+        now = self._asker.deadline_in(0.0)
+        left = None if deadline is None or now is None else max(0.0, deadline - now)
+        return await super().result(left)
+
+
 class GroupHandle(Generic[R_co]):
     """One group, by its id. Returned by `app.group`, or made by `app.group_handle(id)`."""
 
     __slots__ = ("_asker", "_then", "duplicate", "id")
 
     def __init__(
-        self, asker: GroupAsker, id: str, then: Handle[R_co] | None = None, *, duplicate: bool = False
+        self, asker: GroupAsker, id: str, then: ThenHandle[R_co] | None = None, *, duplicate: bool = False
     ) -> None:
         """Refer to group `id`."""
         #: The group's id.
@@ -55,7 +86,7 @@ class GroupHandle(Generic[R_co]):
 
     @property
     def then(self) -> Handle[R_co]:
-        """The message that is sent when the group ends. It is not known to the store before."""
+        """The message that is sent when the group ends. `then.result()` waits for both."""
         if self._then is None:
             msg = f"group {self.id} has no `then` that is known here"
             raise BadArgument(msg)
@@ -63,10 +94,7 @@ class GroupHandle(Generic[R_co]):
 
     async def status(self) -> GroupProgress:
         """Return where the group is: how many members ended how. Raises `GroupNotFound`."""
-        progress = await self._asker.progress(self.id)
-        if progress is None:
-            raise GroupNotFound(_unknown(self.id))
-        return progress
+        return await _progress(self._asker, self.id)
 
     async def result(self, timeout: float | timedelta | None = None) -> GroupResult:  # noqa: ASYNC109 - the group goes on
         """Wait until the group has ended, at most `timeout` seconds, and return how each member did.
@@ -125,22 +153,29 @@ class SyncGroupHandle(Generic[R_co]):
 
     def status(self) -> GroupProgress:
         """As `GroupHandle.status`."""
-        return self._blocking(self._handle.status)
+        progress: GroupProgress = self._wait(self._handle.status)
+        return progress
 
     def result(self, timeout: float | timedelta | None = None) -> GroupResult:
         """As `GroupHandle.result`; blocks."""
-        return self._blocking(lambda: self._handle.result(timeout))
+        result: GroupResult = self._wait(lambda: self._handle.result(timeout))
+        return result
 
     def cancel(self) -> bool:
         """As `GroupHandle.cancel`."""
-        return self._blocking(self._handle.cancel)
-
-    def _blocking(self, work: Callable[[], Any]) -> Any:
-        return self._wait(work)
+        changed: bool = self._wait(self._handle.cancel)
+        return changed
 
     def __repr__(self) -> str:
         """Show the id."""
         return f"<SyncGroupHandle {self.id}{' duplicate' if self.duplicate else ''}>"
+
+
+async def _progress(asker: GroupAsker, id: str) -> GroupProgress:
+    progress = await asker.progress(id)
+    if progress is None:
+        raise GroupNotFound(_unknown(id))
+    return progress
 
 
 def _unknown(id: str) -> str:

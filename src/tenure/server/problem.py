@@ -56,6 +56,7 @@ _STATUS = {
     "body_too_large": 413,
     "key_conflict": 409,
     "message_not_found": 404,
+    "group_not_found": 404,
     "unknown_queue": 404,
     "queue_not_empty": 409,
     "unknown_schedule": 404,

@@ -63,6 +63,7 @@ _REMEDIES = {
     "result_timeout": "Ask again with tenure show; the message goes on.",
     "result_gone": "Nothing: the message is completed.",
     "message_not_found": "Check the id and the place.",
+    "group_not_found": "Check the id and the place.",
     # Server
     "server_error": "Fix what the message names.",
     "unauthenticated": "Send an access token; tenure token create makes one.",

@@ -168,5 +168,3 @@ def _shown(access: Access, member: MemberResult) -> MemberResult:
         return member
     reason = None if member.reason is None else msgspec.structs.replace(member.reason, text="", traceback="")
     return MemberResult(id=member.id, state=member.state, large_result=member.large_result, reason=reason)
-
-

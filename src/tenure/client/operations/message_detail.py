@@ -107,7 +107,8 @@ async def fetch(access: Access, id: str) -> MessageDetail:
         message=message, life=tuple(life(record, events)),
         paused=next((pause for pause in notices.paused if pause.queue == record.queue), None),
         limit=limit, waits_for_limit=await _waits(access, record, limit),
-        size=size, usual_seconds=usual, group=await group_of_message(access, record.id), attempt=record.attempt, unreadable=unreadable,
+        size=size, usual_seconds=usual, group=await group_of_message(access, record.id), attempt=record.attempt,
+        unreadable=unreadable,
     )  # fmt: skip
 
 

@@ -34,6 +34,9 @@ def result_limit(members: int) -> int:
     return max(_LEAST_RESULT, min(_MOST_RESULT, _ALL_RESULTS // max(1, members)))
 
 
+_NULL = msgspec.Raw(b"null")
+
+
 class MemberState(StrEnum):
     """How a member of a group ended."""
 
@@ -73,7 +76,7 @@ class MemberResult(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
     id: str
     state: MemberState
     #: What its handler returned, as JSON. Null: nothing, or it is not completed, or that is too large to be copied.
-    result: msgspec.Raw = msgspec.Raw(b"null")
+    result: msgspec.Raw = msgspec.field(default_factory=lambda: _NULL)
     #: Bytes of a result that is too large: `await app.handle(id).result()` reads it, for as long as records are kept.
     large_result: int | None = None
     #: Why it is dead. The traceback stays with the message.

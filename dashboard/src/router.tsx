@@ -88,6 +88,12 @@ const message = createRoute({
   component: lazyRouteComponent(() => import("./pages/message")),
 });
 
+const group = createRoute({
+  getParentRoute: () => root,
+  path: "/groups/$id",
+  component: lazyRouteComponent(() => import("./pages/group")),
+});
+
 const dead = createRoute({
   getParentRoute: () => root,
   path: "/dead",
@@ -147,7 +153,7 @@ const system = createRoute({
 });
 
 export const router = createRouter({
-  routeTree: root.addChildren([overview, queues, queue, clients, client, leases, messages, message, dead, workers, schedules, webhooks, findings, events, system]),
+  routeTree: root.addChildren([overview, queues, queue, clients, client, leases, messages, message, group, dead, workers, schedules, webhooks, findings, events, system]),
   basepath: config.base || "/",
   parseSearch,
   stringifySearch,

@@ -40,6 +40,7 @@ export function forgetClient(name: string, how: Partial<api.Forget>): Promise<ap
 }
 
 export const cancelMessage = (id: string) => acting(act<api.CancelResult>("POST", pathOf`/messages/${id}/cancel`), keys.message(id), keys.messages);
+export const cancelGroup = (id: string) => acting(act<api.CancelledGroup>("POST", pathOf`/groups/${id}/cancel`), keys.group(id), keys.messages);
 export const redriveMessage = (id: string) => acting(act<api.BulkResult>("POST", pathOf`/messages/${id}/redrive`), keys.message(id), keys.messages, keys.dead);
 export const deleteMessage = (id: string) => acting(act<api.BulkResult>("DELETE", pathOf`/messages/${id}`), keys.message(id), keys.messages, keys.dead);
 export const askStack = (id: string) => act<api.HandlerStack>("POST", pathOf`/messages/${id}/stack`);

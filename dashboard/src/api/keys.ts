@@ -14,6 +14,7 @@ export const keys = {
   timing: ["timing"],
   messages: ["messages"],
   message: (id: string) => ["message", id],
+  group: (id: string) => ["group", id],
   dead: ["dead"],
   workers: ["workers"],
   schedules: ["schedules"],

@@ -86,6 +86,13 @@ export const children = (id: string, isRunning: boolean) =>
     refetchInterval: (query) => (query.state.data === null ? false : isRunning ? 10_000 : 60_000),
   });
 
+export const group = (id: string) =>
+  queryOptions({
+    queryKey: keys.group(id),
+    queryFn: ({ signal }) => get<api.GroupDetail>(pathOf`/groups/${id}`, {}, signal),
+    refetchInterval: (query) => (query.state.data && query.state.data.ended_at !== null ? 60_000 : 3_000),
+  });
+
 export const deadGroups = (ask: Params = {}) =>
   queryOptions({
     queryKey: [...keys.dead, "groups", ask],

@@ -124,6 +124,13 @@ export interface CancelResult {
 }
 
 /** What became of one cancel. */
+export interface CancelledGroup {
+  id: string;
+  /** False: it had ended before, and nothing was changed. */
+  cancelled: boolean;
+}
+
+/** What became of one cancel. */
 export interface CancelledMessage {
   id: string;
   cancelled: boolean;
@@ -816,6 +823,51 @@ export interface GoneWorker {
   proof: string;
 }
 
+/** One group. Times are Unix seconds. */
+export interface GroupDetail {
+  id: string;
+  /** `submitting`, `running`, `complete`, `expired`, `cancelled` or `abandoned`. */
+  state: GroupState;
+  /** Members. */
+  total: number;
+  completed: number;
+  dead: number;
+  cancelled: number;
+  /** When it was submitted. */
+  created_at: number;
+  /** When it ends although members have not ended. */
+  expires_at: number;
+  /** Null: it has not ended. */
+  ended_at: number | null;
+  /** The queues of its members. */
+  queues: string[];
+  client: string | null;
+  /** The message that is sent when it ends. Null: none is. */
+  then_id: string | null;
+  then_task: string | null;
+  /** When that was sent. Null: not yet, or never. */
+  then_sent_at: number | null;
+  /** The first members that are dead or were cancelled, in the order of the calls. */
+  failed: MemberResult[];
+  /** Texts and results are left out. */
+  redacted: boolean;
+}
+
+/** Some members of a group, in the order of the calls. */
+export interface GroupMembers {
+  /** The group's id. */
+  id: string;
+  members: MemberResult[];
+  /** There are more. */
+  more: boolean;
+  /** Where to go on. Null: at the end. */
+  after: string | null;
+  redacted: boolean;
+}
+
+/** Where a group is. */
+export type GroupState = "abandoned" | "cancelled" | "complete" | "expired" | "running" | "submitting";
+
 /** Where one message is in its worker, and what its handler does at this moment. */
 export interface HandlerStack {
   id: string;
@@ -1061,6 +1113,22 @@ export interface Login {
   token: string;
 }
 
+/** How one member of a group ended. */
+export interface MemberResult {
+  /** The message's id. */
+  id: string;
+  state: MemberState;
+  /** What its handler returned, as JSON. Null: nothing, or it is not completed, or that is too large to be copied. */
+  result?: unknown;
+  /** Bytes of a result that is too large: `await app.handle(id).result()` reads it, for as long as records are kept. */
+  large_result?: number | null;
+  /** Why it is dead. The traceback stays with the message. */
+  reason?: Reason | null;
+}
+
+/** How a member of a group ended. */
+export type MemberState = "cancelled" | "completed" | "dead" | "unfinished";
+
 /** One message as its sender wrote it; in a handler `ctx.message`. */
 export interface Message {
   tenure: 1;
@@ -1145,12 +1213,27 @@ export interface MessageDetail {
   size: number | null;
   /** Of one that runs: seconds that half of the runs of its task and size stay within. Null: none was measured. */
   usual_seconds: number | null;
+  /** The group that it is a member of, or that it follows. */
+  group: MessageGroup | null;
   /** Number of the run that is under way, or of the last one; 0: it has not run yet. */
   attempt: number;
   /** Why its envelope cannot be read; empty where it can. */
   unreadable: string;
   /** Body, result, headers and texts are left out. */
   redacted: boolean;
+}
+
+/** The group of a message, as its own page names it. */
+export interface MessageGroup {
+  id: string;
+  state: GroupState;
+  total: number;
+  /** Members that have ended. */
+  ended: number;
+  /** Members that are dead or were cancelled. */
+  failed: number;
+  /** It is the message that follows the group, and no member. */
+  is_last: boolean;
 }
 
 /** The messages that were found, and how far was looked. */

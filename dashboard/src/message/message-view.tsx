@@ -20,6 +20,7 @@ import { Belongs } from "./belongs";
 import { Contents, ReasonPanel } from "./contents";
 import { readDetail, type ExactDetail } from "./detail";
 import { Family } from "./family";
+import { GroupPanel } from "./group-panel";
 import { LifeScale } from "./life-scale";
 import { LifeStep, LifeSteps } from "./life-steps";
 import { MessageActs } from "./message-acts";
@@ -99,6 +100,7 @@ function Shown({ exact, readAt, isPage }: { exact: ExactDetail; readAt: number; 
         <div className={COLUMN}>
           <div className="order-1 min-w-0 empty:hidden">{detail.state === "leased" && <StackPanel id={detail.id} />}</div>
           <div className="order-3 min-w-0 empty:hidden"><AgainstTask detail={detail} lease={lease} /></div>
+          <div className="order-3 min-w-0 empty:hidden"><GroupPanel exact={exact} /></div>
           <div className="order-3 min-w-0 empty:hidden"><Family exact={exact} /></div>
           <div className="order-5 min-w-0"><Belongs exact={exact} lease={lease} /></div>
         </div>

@@ -3,7 +3,7 @@
 {
   const { base = "" } = JSON.parse(document.querySelector('meta[name="tenure-config"]').content);
   const [first = "overview", second] = location.pathname.slice(base.length).split("/").filter(Boolean);
-  const page = (second && { queues: "queue", messages: "message" }[first]) ?? first;
+  const page = (second && { queues: "queue", messages: "message", groups: "group" }[first]) ?? first;
   const code = document.createElement("link");
   Object.assign(code, { rel: "modulepreload", crossOrigin: "", href: `${base}/assets/${page}.js` });
   document.head.append(code);

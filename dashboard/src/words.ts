@@ -220,7 +220,7 @@ export const words = {
     noBeat: (span: string) => `no beat for ${span}`, sweepIn: (span: string) => `the sweep takes it in ${span}`, sweepNow: "the sweep is due now",
   },
   group: {
-    title: "Group", member: "Member of a group", follows: "Follows a group", progress: "Members", facts: "Group", failed: "Failed members",
+    title: "Group", member: "Member of a group", follows: "Follows a group", progress: "Members", facts: "About", failed: "Failed members",
     completed: "completed", dead: "dead", cancelled: "cancelled", open: "have not ended", unfinished: "unfinished",
     ended: (ended: string, total: number) => `${ended} of ${plural(total, "member")} ended`, failedShort: (number: string) => `${number} failed`,
     first: (shown: number, all: string) => `the first ${shown} of ${all}`,

@@ -16,11 +16,13 @@ from playwright.sync_api import Browser, Page, Route
 from tests.dashboard import (
     invented_clients,
     invented_findings,
+    invented_groups,
     invented_records,
     invented_store,
     invented_timing,
     invented_webhooks,
 )
+from tests.dashboard.invented_groups import GROUP_ID, MEMBER_ID
 from tests.dashboard.invented_store import DEAD_ID, NOW, OVERDUE_ID
 
 import tenure
@@ -42,6 +44,8 @@ PAGES = {
     "messages": "/messages",
     "message": f"/messages/{OVERDUE_ID}",
     "message-dead": f"/messages/{DEAD_ID}",
+    "message-member": f"/messages/{MEMBER_ID}",
+    "group": f"/groups/{GROUP_ID}",
     "dead": "/dead?group=c4dd7a1131b2116e",
     "workers": "/workers?worker=gpu-3%2F9f21b0b0",
     "schedules": "/schedules",
@@ -90,6 +94,9 @@ ANSWERS: dict[str, Answer] = {
     "/messages": lambda _: invented_store.messages(),
     f"/messages/{OVERDUE_ID}": lambda _: invented_records.overdue_message(),
     f"/messages/{DEAD_ID}": lambda _: invented_records.dead_message(),
+    f"/messages/{MEMBER_ID}": lambda _: invented_groups.member(),
+    f"/messages/{MEMBER_ID}/children": lambda _: invented_timing.children(MEMBER_ID),
+    f"/groups/{GROUP_ID}": lambda _: invented_groups.group(),
     f"/messages/{OVERDUE_ID}/stack": lambda _: invented_records.stack(),
     f"/messages/{OVERDUE_ID}/children": lambda _: invented_timing.children(OVERDUE_ID),
     f"/messages/{DEAD_ID}/children": lambda _: invented_timing.children(DEAD_ID),

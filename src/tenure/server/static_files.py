@@ -24,9 +24,9 @@ from tenure.server.encode import has_tag, tag_of, takes_gzip
 #: The first segment of every path that the page knows (`dashboard/src/router.tsx`).
 PAGES = frozenset({
     "", "queues", "leases", "messages", "dead", "workers", "schedules", "webhooks", "clients", "findings", "events",
-    "system",
+    "groups", "system",
 })  # fmt: skip
-_DEEPEST = {"queues": 2, "messages": 2, "clients": 2}
+_DEEPEST = {"queues": 2, "messages": 2, "clients": 2, "groups": 2}
 _ASSETS = "assets"
 _PLACE_OF_CONFIG = b'name="tenure-config" content="{}"'
 #: Smaller ones gain nothing.

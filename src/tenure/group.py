@@ -74,6 +74,7 @@ class MemberResult(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
 
     #: The message's id.
     id: str
+    #: `completed`, `dead`, `cancelled` or `unfinished`.
     state: MemberState
     #: What its handler returned, as JSON. Null: nothing, or it is not completed, or that is too large to be copied.
     result: msgspec.Raw = msgspec.field(default_factory=lambda: _NULL)
@@ -157,11 +158,15 @@ class GroupProgress(msgspec.Struct, frozen=True, kw_only=True):
 
     #: The group's id.
     id: str
+    #: `submitting`, `running`, `complete`, `expired`, `cancelled` or `abandoned`.
     state: GroupState
     #: Members.
     total: int
+    #: Members whose handler returned.
     completed: int = 0
+    #: Members that became dead letters.
     dead: int = 0
+    #: Members that were cancelled.
     cancelled: int = 0
     #: When it was submitted.
     created_at: float

@@ -15,7 +15,9 @@ from .markdown import ROOT
 
 PAGE = ROOT / "docs" / "reference" / "api.md"
 #: Public names that have a page of their own, or are no classes.
-ELSEWHERE = {"BatchContext", "Context", "SyncContext", "MessageState", "KitError", "__version__"}
+ELSEWHERE = {
+    "BatchContext", "Context", "SyncContext", "MessageState", "GroupState", "MemberState", "KitError", "__version__",
+}  # fmt: skip
 
 
 def test_the_page_of_the_python_api_is_made_from_the_docstrings() -> None:

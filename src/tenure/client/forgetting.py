@@ -3,6 +3,7 @@
     messages       what waits, runs or is dead in its queue, and with its name in others; their bodies in the blob store
     announcements  endings that wait to be announced
     deliveries     webhooks that wait or failed
+    groups         groups that it sent, or that have members in its queue, with the results that were copied into them
     records        what has ended in its queue: results, checkpoints, histories, ids and keys
     events         what the journal says of its queue
 
@@ -19,12 +20,13 @@ from tenure.broker import Broker, Erased
 from tenure.client.claim_check import ClaimCheck
 from tenure.envelope import decode
 from tenure.errors import BodyUndecodable
+from tenure.groups.header import Headers
 from tenure.message import Message, MessageState
 from tenure.query import Browsed, Query
 from tenure.rules.reserved_queue import reserved_queue
 from tenure.state import State
 
-PHASES = ("messages", "announcements", "deliveries", "records", "events")
+PHASES = ("messages", "announcements", "deliveries", "groups", "records", "events")
 _WAITS = (MessageState.READY, MessageState.DELAYED, MessageState.DEAD)
 #: Messages of one step.
 _PIECE = 200
@@ -61,6 +63,7 @@ class Forgetting:
             "messages": self._messages,
             "announcements": self._announcements,
             "deliveries": self._deliveries,
+            "groups": self._groups,
             "records": self._records,
             "events": self._events,
         }
@@ -159,6 +162,14 @@ class Forgetting:
         await self._broker.delete([one.id for one in found if one.state is MessageState.DEAD])
         self.removed["deliveries"] += len(found)
         return "more"
+
+    async def _groups(self, after: str) -> str | None:  # noqa: ARG002 - each step begins anew
+        headers = Headers(self._state)
+        for one in await headers.all():
+            if one.client == self._client or self._queue in one.queues:
+                await headers.remove(one)
+                self.removed["groups"] += 1
+        return None
 
     async def _records(self, after: str) -> str | None:
         return self._note("records", await self._broker.erase(self._queue, after))

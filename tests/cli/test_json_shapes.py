@@ -13,6 +13,7 @@ import pytest
 
 import tenure as package
 from tenure import Tenure
+from tenure.cli.loading import load
 from tenure.cli.root import root
 from tenure.client.finding_store import FindingStore
 from tenure.consumer_report import REPORT_KIND, ConsumerActivity, ConsumerReport, encoded
@@ -234,6 +235,26 @@ def _look_while_a_worker_runs(look: _Looks, ids: list[str]) -> None:
         worker.ends()
 
 
+def _look_at_groups(look: _Looks) -> None:
+    """One member failed, the other one waits."""
+    asyncio.run(_submit_group())
+    for name in ("show", "trace", "dead show"):
+        look(name, APP, "grp_album-0")
+        look(name, APP, "grp_album")
+    look("cancel", APP, "grp_album", "--yes")
+
+
+async def _submit_group() -> None:
+    app = load("jobs:app")
+    resize = app.tasks["resize"]
+    async with app:
+        calls = [resize.bind("broken"), resize.bind("a").having(delay=3600)]
+        group = await app.group(calls, then=resize.bind("b"), id="album")
+        async with app.worker(name="grouping"):
+            while not (await group.status()).dead:  # noqa: ASYNC110 - the store has no signal for it
+                await asyncio.sleep(0.05)
+
+
 def _look_at_findings(look: _Looks) -> None:
     """As the evaluator keeps one: waiting for it would take two minutes."""
     asyncio.run(_keep_finding())
@@ -353,6 +374,7 @@ def test_what_commands_print_is_what_the_page_says(tenure: Run, folder: Path, mo
     look("doctor", APP, code=1)
     look("settings", APP)
     _look_at_webhooks(look)
+    _look_at_groups(look)
     _look_at_findings(look)
     made = look("token create", APP, "ci", "--scope", "read")
     look("token list", APP)

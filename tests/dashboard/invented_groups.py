@@ -16,12 +16,12 @@ MEMBER_ID = member_id(GROUP_ID, 4_211)
 
 def group() -> GroupDetail:
     """Nine of ten members have ended."""
-    codec = Reason("max_attempts", "gave up after 3 of 3 attempts; the last one: CodecError: no key frame", "", "CodecError")
+    codec = Reason(
+        "max_attempts", "gave up after 3 of 3 attempts; the last one: CodecError: no key frame", "", "CodecError"
+    )
     gone = Reason("rejected", "the source was removed by its owner")
     failed = [(4_211, codec), (5_020, codec), (6_114, gone), (7_301, codec), (8_842, codec)]
-    members = [
-        MemberResult(id=member_id(GROUP_ID, place), state=MemberState.DEAD, reason=why) for place, why in failed
-    ]
+    members = [MemberResult(id=member_id(GROUP_ID, place), state=MemberState.DEAD, reason=why) for place, why in failed]
     members.append(MemberResult(id=member_id(GROUP_ID, 9_003), state=MemberState.CANCELLED))
     return GroupDetail(
         id=GROUP_ID, state=GroupState.RUNNING, total=10_000, completed=9_114, dead=5, cancelled=1,

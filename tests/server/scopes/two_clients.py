@@ -4,6 +4,7 @@ Everything of a client has its name in it, so that a leak is a word in an answer
 `acme`. What is answered about `umbrella` must be, word for word, what is answered about `phantom`.
 """
 
+import asyncio
 import contextlib
 import os
 from collections.abc import AsyncIterator
@@ -60,11 +61,17 @@ async def fill(app: Tenure) -> None:
         assert await app.broker.lease(LeaseRequest(owner.id, client, owner.queues, 1, 600.0, has_presence=True))
         for word, image in (("done", "a.png"), ("dead", "broken"), ("dead2", "broken")):
             await app.submit(f"{client}_resize", {**payload, "image": image}, id=f"{client}-{word}", **more)
+        resize = app.find(f"{client}_resize")
+        call = resize.bind("broken", f"{client} {SECRET}")
+        await app.group([call, call.having(delay=7200)], then=call, id=f"{client}-group")
     async with app.worker(name="shared", queues=["*-tasks"]):
         for client in (OWN, FOREIGN):
             for word in ("done", "dead", "dead2"):
                 with contextlib.suppress(NoResult):
                     await app.handle(f"{client}-{word}").result(timeout=30)
+            group = app.group_handle(f"{client}-group")
+            while not (await group.status()).dead:  # noqa: ASYNC110 - the store has no signal for it
+                await asyncio.sleep(0.1)
     for client in (OWN, FOREIGN):
         payload = {"image": "a.png", "note": f"{client} {SECRET}"}
         await app.submit(f"{client}_resize", payload, id=f"{client}-ready")

@@ -82,6 +82,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     metrics_label_values: int = 100
     #: Where workers and servers write their metrics as lines for CloudWatch, once a minute. None: nowhere.
     emf: str | None = None
+    #: The event loop of workers and servers: auto (uvloop where it is installed), asyncio or uvloop.
+    loop: str = "auto"
     #: Where workers run: ecs, kubernetes, ec2, azure. Empty: no manager hears of leases, and none is watched.
     platforms: tuple[str, ...] = ()
     #: Thresholds of alerts that are changed, and alerts that are switched off or on.
@@ -148,6 +150,16 @@ def _event_names(text: str) -> str:
     if text not in EVENT_NAMES:
         raise ValueError
     return text
+
+
+def _loop(text: str) -> str:
+    if text.lower() not in EVENT_LOOPS:
+        raise ValueError
+    return text.lower()
+
+
+#: The event loops that long-running commands can use (`runtime/event_loop.py`).
+EVENT_LOOPS = ("auto", "asyncio", "uvloop")
 
 
 #: Under which names events can be logged (`tenure.sinks.LogEvents`).
@@ -302,6 +314,7 @@ _SETTINGS = (
     _Setting("metrics_token", ("TENURE_METRICS_TOKEN",), "a text of 32 characters or more", _secret, is_secret=True),
     _Setting("metrics_label_values", ("TENURE_METRICS_LABEL_VALUES",), "1 to 10000", _whole(1, 10_000)),
     _Setting("emf", ("TENURE_EMF",), "stdout, file:/path or tcp://host:port", str),
+    _Setting("loop", ("TENURE_LOOP",), "auto, asyncio or uvloop", _loop),
     _Setting("platforms", ("TENURE_PLATFORM",), "ecs, kubernetes, ec2, azure with commas between them", _names),
     _Setting("alerts", ("TENURE_ALERTS",),
              "off, or changes with commas between them, such as duplicates.page=0.1, zombie=off, flash=on", _alerts),

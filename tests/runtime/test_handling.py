@@ -543,3 +543,33 @@ async def test_a_snooze_that_is_ended_while_it_is_counted_is_concluded(virtual_c
         await asyncio.sleep(1)
         assert bench.verdicts == {delivery.id: GIVEN_BACK}
         assert bench.slots.running == 0
+
+
+async def test_the_first_step_knows_its_own_task(virtual_clock: VirtualClock) -> None:
+    """So a stack of a handler that blocks the loop in its first step is found."""
+    async with handling(virtual_clock) as bench:
+
+        async def work() -> bool:
+            (delivery,) = bench.handling.running
+            return delivery.runner is asyncio.current_task()
+
+        assert await bench.verdict(work) == Completed(b"true")
+
+
+async def test_a_run_that_a_place_became_free_for_does_not_begin_within_the_end_of_another(
+    virtual_clock: VirtualClock,
+) -> None:
+    steps: list[str] = []
+
+    async def work() -> None:
+        steps.append("began")
+
+    async with handling(virtual_clock) as bench:
+        task = bench.app.task(name="late")(work)
+        lease = Lease("late", "q", b"", "o/1", 3, 3, 30.0, 0.0, Counters())
+        delivery = Delivery(lease, Message(id="late", queue="q", task="late", body=msgspec.Raw(b"{}")), task)
+        bench.slots.take(1)
+        bench.handling.start_soon(delivery)
+        assert steps == []
+        await asyncio.sleep(1)
+        assert steps == ["began"]

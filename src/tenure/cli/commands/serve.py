@@ -70,6 +70,7 @@ def serve(  # noqa: PLR0913 - one for each option
     from tenure.server.extra import check_extra
 
     check_extra()
+    from tenure.runtime import event_loop
     from tenure.server.application import asgi
     from tenure.server.web_server import address_of, bind, is_loopback
     from tenure.server.web_server import serve as serve_until_stopped
@@ -104,7 +105,8 @@ def serve(  # noqa: PLR0913 - one for each option
         watching.append(asyncio.create_task(manager.watch(lambda: asyncio.sleep(0))))
 
     try:
-        asyncio.run(serve_until_stopped(application, sock, host, grace, on_started, manager.stopping))
+        serving = serve_until_stopped(application, sock, host, grace, on_started, manager.stopping)
+        event_loop.run(serving, app.settings.loop)
     except StoreMissing as error:
         if is_place(target) and not create:
             error.add_note("--create makes it")

@@ -23,6 +23,7 @@ from tenure.middleware import Middleware, around
 from tenure.monitoring.telemetry import Telemetry
 from tenure.record import Ending
 from tenure.runtime.delivery import Delivery
+from tenure.runtime.event_loop import start_eagerly
 from tenure.runtime.ownership.blob_fetch import BlobFetch
 from tenure.runtime.path.context_link import WorkerLink
 from tenure.runtime.path.group_fetch import GroupFetch, has_group
@@ -111,12 +112,21 @@ class Handling:
         self.running_ids: set[str] = set()
 
     def start(self, deliveries: Sequence[Delivery]) -> None:
-        """Run each in a task of its own, so that context variables and cancellation stay apart."""
-        create_task = self._loop.create_task
+        """Run each in a task of its own, so that context variables and cancellation stay apart.
+
+        From Python 3.12 on each takes its first step here. The heartbeat has their leases by then (`holding.py`).
+        """
+        loop = self._loop
+        self.running.update(deliveries)
+        self.running_ids.update([delivery.id for delivery in deliveries])
         for delivery in deliveries:
-            self.running.add(delivery)
-            self.running_ids.add(delivery.id)
-            delivery.runner = create_task(self._run(delivery))
+            delivery.runner = start_eagerly(loop, self._run(delivery))
+
+    def start_soon(self, delivery: Delivery) -> None:
+        """Run it from the loop's next turn on: one that ends at once must not start the next from within its own end."""
+        self.running.add(delivery)
+        self.running_ids.add(delivery.id)
+        delivery.runner = self._loop.create_task(self._run(delivery))
 
     def end(self, delivery: Delivery, verdict: Verdict) -> None:
         """End a run from outside. It gets `verdict`, unless its handler returned first."""
@@ -173,6 +183,8 @@ class Handling:
             msg = "only a message that was read, for a task that is known, can be run"
             raise RuntimeError(msg)
         delivery.started = self._clock.monotonic()
+        if delivery.runner is None:  # started eagerly: a stack may be asked for before `start` has the task
+            delivery.runner = asyncio.current_task(self._loop)
         try:
             verdict = delivery.ending
             if verdict is None and message.ticket is not None:

@@ -75,7 +75,7 @@ class Holding:
     def _start_late(self, delivery: Delivery) -> None:
         """Start a delivery that has waited for its task's limit."""
         self._heartbeat.begin(delivery, is_renewed=delivery.is_renewed)
-        self._handling.start([delivery])
+        self._handling.start_soon(delivery)
         self._on_started()
 
     def _give_back(self, delivery: Delivery, verdict: Verdict) -> None:

@@ -48,6 +48,10 @@ class HandlingStage(Protocol):
         """Start the handler of each."""
         ...
 
+    def start_soon(self, delivery: Delivery) -> None:
+        """Start the handler of one, from the loop's next turn on."""
+        ...
+
     def end(self, delivery: Delivery, verdict: Verdict) -> None:
         """End a run from outside."""
         ...

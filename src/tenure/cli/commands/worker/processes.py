@@ -31,6 +31,7 @@ def supervise(  # noqa: PLR0913 - one for each option
     hold. `emf`: where their metrics are written.
     """
     from tenure import assembly
+    from tenure.runtime import event_loop
     from tenure.runtime.supervisor.supervisor import Supervisor
 
     def words_of(number: int) -> list[str]:
@@ -81,7 +82,7 @@ def supervise(  # noqa: PLR0913 - one for each option
             )
         return exit_code
 
-    return asyncio.run(run())
+    return event_loop.run_supervisor(run())
 
 
 def _told(supervisor: "Supervisor", manager: ServiceManager, processes: str) -> list[Coroutine[None, None, None]]:

@@ -208,6 +208,8 @@ def worker(  # noqa: PLR0913 - one for each option
     if heartbeat == "supervisor":
         msg = "--heartbeat supervisor needs a supervisor: add --processes 1, or more"
         raise click.UsageError(msg)
+    from tenure.runtime import event_loop
+
     link = _supervisor_link(supervised)
     logs.install(style, verbose=verbose, process=link.number if link is not None else None)
     manager = ServiceManager.from_environment()
@@ -231,7 +233,7 @@ def worker(  # noqa: PLR0913 - one for each option
     made.supervisor_link = link
     grace = app.settings.grace_seconds if grace is None else grace
     stop = _Stop(made, grace, app.clock, manager)
-    asyncio.run(
+    event_loop.run(
         _run(
             app,
             made,
@@ -242,7 +244,8 @@ def worker(  # noqa: PLR0913 - one for each option
             Outside(where, emf),
             until_empty=until_empty,
             as_json=as_json,
-        )
+        ),
+        app.settings.loop,
     )
     return None
 

@@ -104,6 +104,9 @@ class BrokerTraits(msgspec.Struct, frozen=True, kw_only=True):
     #: What waits is counted in the step that stores, so no sender brings a queue over its `most_waiting`. False: it is
     #: estimated from a count that is up to `WAITING_KNOWN_SECONDS` old, and what this process sent since.
     waiting_is_counted: bool = True
+    #: It works in a process of its own: a worker that leases half of its slots at a time runs one half while the store
+    #: settles the other. False: one call for all free slots costs least.
+    works_beside: bool = False
     #: `erase` finds what has ended by its queue. False: that goes when its time is over.
     erases: bool = True
 

@@ -2,6 +2,7 @@
 
 import asyncio
 
+import msgspec
 import pytest
 
 from tenure.message import Overrides
@@ -29,6 +30,21 @@ async def test_it_asks_for_no_more_than_the_broker_takes(small: Harness) -> None
         await asyncio.sleep(1)
         assert max(bench.asked) == small.traits.batch_limit
         assert len(bench.ids) == 7
+
+
+async def test_from_a_store_that_works_beside_it_takes_half_of_the_slots_at_a_time(
+    harness: Harness, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """So it runs the one half while the store hands out the other. Few slots are not split: a call has its price."""
+    traits = msgspec.structs.replace(harness.traits, works_beside=True)
+    monkeypatch.setattr(type(harness.broker), "traits", property(lambda _: traits))
+    await harness.put_many(200)
+    async with fetching(harness, concurrency=160) as bench:
+        await asyncio.sleep(1)
+        assert (bench.asked, len(bench.ids)) == ([80, 80], 160)
+    async with fetching(harness, concurrency=30) as bench:
+        await asyncio.sleep(1)
+        assert bench.asked[0] == 30
 
 
 async def test_fewer_than_wanted_is_no_reason_to_wait(narrow: Harness) -> None:

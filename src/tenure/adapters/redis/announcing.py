@@ -116,6 +116,9 @@ async def _read(store: RedisStore, place: _Place, most: int) -> _Entries:
     begin = place.begin("")
     if begin == f"({_HIGHEST}-{_HIGHEST}":
         return [], True  # Redis calls it an error to read on
+    # Nearly always nothing waits, and a plain command says so for a tenth of what a script costs.
+    if not await store.command("XRANGE", f"{store.names.common}announcements", begin, "+", "COUNT", 1):
+        return [], True
     # In one stream nothing else is at the same place.
     is_end, values = await store.run(ANNOUNCED, (), "read", begin, most, _BYTES, writes=False)
     return _entries(store, "", values, place), bool(is_end)

@@ -75,11 +75,12 @@ class RedisBroker:
             native_expiry=False,
             browsable=EVERY_STATE,
             depth_is_exact=True,
+            works_beside=True,
         )
         self._outbox = HandOffOutbox(store, limit)
         self._lending = RedisLeases(store, self._traits)
         self._limiting = self._lending.limiting
-        self._waiting = WaitingWorkers(store, self._lending.listing, self._limiting)
+        self._waiting = WaitingWorkers(store, self._lending.listing, self._limiting, self._lending.quiet)
         self._returning = RedisReturns(store, self._outbox)
 
     @property

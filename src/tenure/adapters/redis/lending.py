@@ -17,6 +17,7 @@ from tenure.adapters.redis.foreign_keys import sound, text_of
 from tenure.adapters.redis.limiting import Limiting, limited
 from tenure.adapters.redis.limiting import arguments as limit_arguments
 from tenure.adapters.redis.listing import QueueListing
+from tenure.adapters.redis.quiet import Heard, QuietQueues
 from tenure.adapters.redis.roster import holding
 from tenure.adapters.redis.script import HELD, LEASE, LIMITED_LEASE, TOUCH
 from tenure.adapters.redis.served import is_few, served
@@ -39,6 +40,8 @@ _TRIES = 5
 _FOREIGN, _LISTED = -2, -4
 #: And of a limited queue that may not be leased from now.
 _CLOSED = -5
+#: When something is left in the queues of a call that found less than it asked for, or falls due.
+_QUIET = -6
 
 
 class _Budget(NamedTuple):
@@ -56,6 +59,7 @@ class RedisLeases:
         self._store = store
         self.listing = QueueListing(store)
         self.limiting = Limiting(store)
+        self.quiet = QuietQueues(store)
         self._traits = traits
         self._calls = 0
         self._lent: dict[str, int] = {}
@@ -135,6 +139,8 @@ class RedisLeases:
             queues = queues[start:] + queues[:start]
         if self._store.link.is_cluster:
             return await self._lease_from_each(request, queues, want, budget, asked)
+        if self.quiet.answers_lease(queues):
+            return []
         return await self._lease_from_all(request, queues, want, budget, asked)
 
     async def _lease_from_listed(
@@ -170,8 +176,9 @@ class RedisLeases:
         self, request: LeaseRequest, queues: list[str], want: int, budget: "_Budget", asked: float
     ) -> list[Lease]:
         """Lease in one step. A queue with a foreign value under one of its keys is left out."""
+        self.quiet.forget(queues)
         try:
-            return await self._lease(request, queues, want, asked, *budget)
+            return await self._lease(request, queues, want, asked, *budget, heard=self.quiet.heard(queues))
         except StoreForeign:
             if len(queues) == 1:
                 raise
@@ -218,7 +225,7 @@ class RedisLeases:
             raise foreign[0]
         return leases
 
-    async def _lease(
+    async def _lease(  # noqa: PLR0913 - everything that one script is asked
         self,
         request: LeaseRequest,
         queues: list[str],
@@ -229,8 +236,12 @@ class RedisLeases:
         *,
         by_list: bool = False,
         limit: Limit | None = None,
+        heard: Heard | None = None,
     ) -> list[Lease]:
-        """Up to `want` messages and `room` bytes; one at least, unless some were `lent` before by the same call."""
+        """Up to `want` messages and `room` bytes; one at least, unless some were `lent` before by the same call.
+
+        `heard`: what was said about these queues before, if the answer may say that nothing is left in them.
+        """
         traits = self._traits
         seconds = max(traits.min_lease_seconds, min(traits.max_lease_seconds, request.seconds))
         arguments: list[Any] = [
@@ -250,6 +261,8 @@ class RedisLeases:
         if loans == -1:
             raise retired(request.owner)
         leases = self._read(loans, queues, request.owner, asked)
+        if loans and loans[-1][0] == _QUIET:
+            self.quiet.note(queues, heard, loans[-1][1])
         if not self._store.link.is_cluster:
             lent_from = {lease.queue for lease in leases}
             new = [queue for queue, is_known in zip(queues, known, strict=True) if not is_known and queue in lent_from]
@@ -279,8 +292,8 @@ class RedisLeases:
         """Read the last part of a lease script's answer."""
         if told[0] == _FOREIGN:
             sound(queues[told[1]], faults.translate_foreign(ResponseError(told[2].decode()), self._store.options.place))
-        elif told[0] == _CLOSED:
-            return  # its limit allows nothing now: `wait` will tell when it does
+        elif told[0] in (_CLOSED, _QUIET):
+            return  # its limit allows nothing now: `wait` will tell when it does; and `_lease` reads what is left
         elif told[0] == _LISTED:
             self.listing.hear(told[1])
         else:

@@ -58,6 +58,8 @@ class Subscriber:
         self._starting = asyncio.Lock()
         #: How much was said on each channel.
         self._heard: dict[bytes, int] = {}
+        #: Grows whenever something may have been said that was not heard.
+        self._gaps = 0
         #: Answers that are on their way; a loop in virtual time must not go on before they are here.
         self.pending = 0
 
@@ -78,6 +80,7 @@ class Subscriber:
         """End the connection; it is made again at once."""
         # It must not be used from now on: redis-py would connect it again by itself.
         connection, self._connection = self._connection, None
+        self._gaps += 1
         if connection is not None:
             with contextlib.suppress(OSError, RedisError):
                 await connection.disconnect(nowait=True)
@@ -115,6 +118,14 @@ class Subscriber:
             if self._connection is not connection:
                 raise faults.away(self._place, None, sent=False)
             self._channels[name] = 0
+
+    def mark(self, channel: str) -> tuple[int, int] | None:
+        """How much was heard on a channel. None: it is not listened to.
+
+        As long as the mark stays the same, nothing was said there that arrived here.
+        """
+        name = channel.encode()
+        return (self._gaps, self._heard.get(name, 0)) if name in self._channels else None
 
     def take_heard(self) -> set[bytes]:
         """The channels on which something was said since this was last asked, by `subscribe_to_all`."""
@@ -237,6 +248,7 @@ class Subscriber:
             if self._channels[name] >= _UNHEARD and self._connection is not None and is_idle:
                 # A busy worker needs no message. The next waiter subscribes again.
                 del self._channels[name]
+                self._gaps += 1
                 self._leaving.add(name)
                 word = b"unsubscribe" if name == channel else b"punsubscribe"
                 asyncio.get_running_loop().create_task(self._unsubscribe(word, name))
@@ -251,6 +263,7 @@ class Subscriber:
     async def _lose(self, error: BaseException | None) -> None:
         connection, self._connection = self._connection, None
         self._channels.clear()
+        self._gaps += 1
         self._leaving.clear()
         for waiter in self._waiters:
             if not waiter.done():

@@ -11,6 +11,7 @@ from tenure.adapters.redis import faults
 from tenure.adapters.redis.limiting import Limiting, limited
 from tenure.adapters.redis.listing import QueueListing
 from tenure.adapters.redis.naming import RedisNames
+from tenure.adapters.redis.quiet import QuietQueues
 from tenure.adapters.redis.script import LOOK
 from tenure.adapters.redis.served import ServedQueues, is_few, served
 from tenure.adapters.redis.store import RedisStore
@@ -34,11 +35,12 @@ class _Channels:
 class WaitingWorkers:
     """Workers that wait for something to lease."""
 
-    def __init__(self, store: RedisStore, listing: QueueListing, limiting: Limiting) -> None:
-        """Take the store."""
+    def __init__(self, store: RedisStore, listing: QueueListing, limiting: Limiting, quiet: QuietQueues) -> None:
+        """Take the store, and what leases have seen of it."""
         self._store = store
         self._listing = listing
         self._limiting = limiting
+        self._quiet = quiet
 
     async def wait(
         self, queues: Sequence[str], limit: float, excluded: Sequence[str], limits: Mapping[str, Limit]
@@ -59,10 +61,13 @@ class WaitingWorkers:
         store = self._store
         channels = [store.names.wake(queue) for queue in queues]
         await store.listener.subscribe(channels)
-        # First subscribe, then look: then nothing after the look is missed.
+        # First subscribe, then look, or take what the last lease saw: then nothing after it is missed.
         waiter = store.listener.enter(channels)
         try:
-            await self._rest(waiter, await self._leasable_in(queues), deadline)
+            is_known, due_in = self._quiet.take(queues)
+            if not is_known:
+                due_in = await self._leasable_in(queues)
+            await self._rest(waiter, due_in, deadline)
         finally:
             store.listener.leave(waiter)
 

@@ -123,7 +123,7 @@ class Handling:
             delivery.runner = start_eagerly(loop, self._run(delivery))
 
     def start_soon(self, delivery: Delivery) -> None:
-        """Run it from the loop's next turn on: one that ends at once must not start the next from within its own end."""
+        """Run it from the loop's next turn on: a run that ends at once must not start the next within its own end."""
         self.running.add(delivery)
         self.running_ids.add(delivery.id)
         delivery.runner = self._loop.create_task(self._run(delivery))

@@ -24,7 +24,7 @@ from tenure.rules.queue_pattern import has_pattern, served_of
 from tenure.rules.reserved_queue import reserved_of
 from tenure.runtime.outage import OutageBackoff
 from tenure.runtime.path.learning import Learning
-from tenure.runtime.path.slots import Slots
+from tenure.runtime.path.slots import FULL_BATCH, Slots
 from tenure.runtime.path.stages import AdmissionStage
 
 logger = logging.getLogger("tenure.intake")
@@ -69,6 +69,8 @@ class Intake:
         self._broker = broker
         self._clock = clock
         self._slots = slots
+        #: One call leases no more: the store hands these out while the worker runs what it leased before.
+        self._most = max(FULL_BATCH, slots.total // 2) if broker.traits.works_beside else slots.total
         self._leaser = leaser
         self._admission = admission
         self._queues = tuple(queues)
@@ -96,7 +98,7 @@ class Intake:
         self._task = asyncio.current_task()
         backoff, asks_again, want = OutageBackoff(self._clock), False, 0
         while not self._stopping.is_set():
-            want = want if asks_again else await self._interruptible(self._slots.room)
+            want = want if asks_again else min(self._most, await self._interruptible(self._slots.room) or 0)
             asks_again = False
             if self._stopping.is_set() or not want:
                 return

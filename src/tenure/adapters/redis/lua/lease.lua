@@ -6,7 +6,8 @@
 -- Returns -1 for a banned owner; else for each loan: number of the queue, fence, seconds, ids, envelopes, and place and
 -- counters of those that are not lent for the first time. Of a listed queue in which a key is not ours: -2, its number, what is
 -- wrong. Last, in a cluster: -3, and when to ask this queue again (0: now; else microseconds; -1: nothing is there); elsewhere, if
--- these were listed: -4, and those that have something now, in the order of their turns.
+-- these were listed: -4, and those that have something now, in the order of their turns. Else, if nothing is left in them: -6, and
+-- when something falls due (as -3).
 local OWNER, REQUEST, SECONDS, LEAST, MOST = ARGV[4], ARGV[5], tonumber(ARGV[7]), tonumber(ARGV[8]), tonumber(ARGV[9])
 local HAS_PRESENCE, BYTES, BY_LIST = ARGV[10] == '1', tonumber(ARGV[11]), ARGV[13] ~= ''
 -- A listed queue in which a key is not ours is asked again after so long.
@@ -436,9 +437,18 @@ local function lend(P, number, want, lent, reply)
   return count
 end
 
+-- When something can be leased from all these queues together, if nothing can now: as next_in of one.
+local quiet_for = -1
+local function hear_of_next()
+  if next_in >= 0 and quiet_for ~= 0 then
+    quiet_for = (next_in == 0 or quiet_for < 0) and next_in or math.min(quiet_for, next_in)
+  end
+end
+
 if is_banned(OWNER) then return -1 end
 local left, reply = tonumber(ARGV[6]), {}
 for i = 1, #KEYS - 1 do
+  next_in = 0
   if left > 0 then
     local is_done, count = pcall(lend, KEYS[i], i - 1, left, tonumber(ARGV[13 + i]), reply)
     local text = not is_done and (type(count) == 'table' and count.err or tostring(count))
@@ -455,6 +465,7 @@ for i = 1, #KEYS - 1 do
       left = is_done and not is_full and left - count or 0
     end
   end
+  hear_of_next()
 end
 tell_lists()
 if IS_APART then
@@ -462,5 +473,7 @@ if IS_APART then
 elseif BY_LIST then
   local is_told, page = pcall(in_turn, 0, ARGV[13])
   if is_told then reply[#reply + 1] = {-4, page} end
+elseif quiet_for ~= 0 then
+  reply[#reply + 1] = {-6, quiet_for}
 end
 return reply

@@ -59,6 +59,9 @@ class BrokerTraits(msgspec.Struct, frozen=True, kw_only=True):
     #: Ack checks owner and fence, every move is atomic in one store, send is idempotent, and result and
     #: hand-offs commit with the ack: claim and seal may be skipped for messages without a key.
     settles_exactly_once: bool
+    #: `ack` ends the claim of its message in the same step, and settles nothing where that claim is lost: nothing needs
+    #: to be sealed before. Only where broker and ledger are one store.
+    acks_claims: bool = False
     #: `send` itself recognises a key that was sent before.
     keys_at_send: bool
     #: `send` itself knows whether a message with the same `unique` waits.

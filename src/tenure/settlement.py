@@ -8,6 +8,7 @@ from enum import StrEnum
 
 import msgspec
 
+from tenure.claim import Token
 from tenure.lease import Lease
 from tenure.message import Message, Outgoing
 from tenure.verdict import Reason
@@ -58,6 +59,8 @@ class Ack(msgspec.Struct, frozen=True, gc=False):
     routed: Message | None = None
     #: The work was done by an earlier run: this end is not announced.
     is_duplicate: bool = False
+    #: The claim that ends with it, where the broker does so (`BrokerTraits.acks_claims`).
+    claim: Token | None = None
 
 
 class Nack(msgspec.Struct, frozen=True, gc=False):

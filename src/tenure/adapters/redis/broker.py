@@ -65,6 +65,7 @@ class RedisBroker:
             max_delay_seconds=None,
             receipts_fence=True,
             settles_exactly_once=True,
+            acks_claims=True,
             keys_at_send=True,
             unique_at_send=True,
             # A queue's script reaches the keys of its own queue: another may be on another server.

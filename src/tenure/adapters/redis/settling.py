@@ -11,6 +11,7 @@ import msgspec
 
 from tenure import envelope
 from tenure.adapters.redis import together
+from tenure.adapters.redis.naming import scope_text
 from tenure.adapters.redis.outbox import HandOffOutbox
 from tenure.adapters.redis.script import ACK, SETTLE
 from tenure.adapters.redis.sending import entry_of
@@ -74,7 +75,8 @@ def _ack_arguments(
         lease = batch[place].lease
         loans.setdefault((lease.fence, lease.owner), []).append(place)
     queues, order = [queue], list[int]()
-    arguments: list[Any] = [len(loans)]
+    arguments: list[Any] = []
+    claims: list[Any] = []
     given: list[Any] = []
     for (fence, owner), members in loans.items():
         arguments += (fence, owner, len(members))
@@ -85,8 +87,10 @@ def _ack_arguments(
                 given += _handoff_arguments(store, entry.handoffs, queues, number, body_limit)
             if entry.is_duplicate:
                 given += (number, -1, "")
+            if entry.claim is not None:
+                claims += (number, scope_text(entry.claim.scope), entry.claim.fence)
         order += members
-    return queues, arguments + given, order
+    return queues, [f"{len(loans)}/{len(claims) // 3}", *claims, *arguments, *given], order
 
 
 def _handoff_arguments(

@@ -14,7 +14,7 @@ import msgspec
 
 from tenure.announcement import AnnounceRequest
 from tenure.broker import Broker
-from tenure.claim import Seal
+from tenure.claim import Seal, Token
 from tenure.client.claim_check import ClaimCheck
 from tenure.errors import BrokerUnavailable, StoreReplaced
 from tenure.runtime.ownership.hand_offs import HandOffs
@@ -93,7 +93,7 @@ class Settler:
         claimed = [one for one in batch if one.owned.token is not None and not one.owned.claim_ended]
         if not claimed:
             return batch
-        done = [one for one in claimed if isinstance(one.verdict, Completed)]
+        done = [one for one in claimed if isinstance(one.verdict, Completed) and self._acked_claim(one) is None]
         others = [one for one in claimed if not isinstance(one.verdict, Completed)]
         if done:
             for one, ok in zip(done, await self._ledger.seal(list(map(_seal_of, done))), strict=True):
@@ -101,6 +101,16 @@ class Settler:
         if others:
             await self._release(others)
         return [one for one in batch if not one.owned.claim_lost]
+
+    def _acked_claim(self, one: Concluded[Mine]) -> Token | None:
+        """The claim that ends with the ack, in one step, so that nothing is sealed before.
+
+        None where an earlier ack got no answer: the seal tells whether that one was in time.
+        """
+        token = one.owned.token
+        if not self._broker.traits.acks_claims or token is None or one.owned.claim_ended or one.is_repeated:
+            return None
+        return token if token.scope.queue == one.lease.queue else None
 
     async def _release(self, batch: list[Concluded[Mine]]) -> None:
         """Release the claim, then nack; the key of a dead message is free again."""
@@ -127,7 +137,9 @@ class Settler:
             if isinstance(verdict, _DONE):  # nearly all of them: a pattern takes longer to match
                 routed = owned.message if owned.is_routed else None
                 is_duplicate = isinstance(verdict, Duplicate)
-                acks.append((owned, Ack(lease, verdict.result, verdict.handoffs, one.seconds, routed, is_duplicate)))
+                claim = None if owned.token is None or is_duplicate else self._acked_claim(one)
+                ack = Ack(lease, verdict.result, verdict.handoffs, one.seconds, routed, is_duplicate, claim)
+                acks.append((owned, ack))
                 continue
             match verdict:
                 case Retried(after, reason):

@@ -1,16 +1,31 @@
--- Done. ARGV: how many queues; then for each (each.lua) the number of loans; for each fence, owner, count, count times id and
+-- Done. ARGV: how many queues; then for each (each.lua) the numbers of loans and of claims, as in 2/1; for each claim the number
+-- of its ack among all, its scope and its fence; for each loan fence, owner, count, count times id and
 -- result; then, if it is one queue, hand-offs: the number of the ack among all, the number of the queue among KEYS, count,
 -- entries as for `store`; or the number of the ack, 0, and those for queues that are out of reach, as they are: they are kept
 -- until they are sent; or the number of an ack, -1 and '': its work was done before, and its end is not announced.
+-- Where the claim is not its owner's any more, the message is not deleted: it is taken over.
 -- Returns 1 (deleted), 2 (taken over) or 3 (already gone) for each; or the count, if all are deleted.
+
+-- Whether an owner still has a claim: its scope and its fence.
+local function has_claim(P, owner, claim)
+  local c = call('HMGET', P .. 'k:' .. claim[1], 's', 'o', 'f')
+  return c[1] == 'running' and c[2] == owner and c[3] == claim[2]
+end
+
 return each_queue(5, tonumber(ARGV[4]), function(P, first, last)
   local meta = call('HMGET', P .. 'meta', 't', 'o', 'bk', 'bn', 'bw')
   local now, range = time_of(P, false, meta), {meta[3], meta[4], meta[5]}
   local answers, order, deleted = {}, {}, 0
   local ids, streams, rows, fences_used, seen = {}, {}, {}, {}, {}
-  local slow, asking = {}, {}
+  local slow, asking, claims = {}, {}, nil
+  local loans, claimed = match(ARGV[first], '^(%d+)/(%d+)$')
   local at = first + 1
-  for _ = 1, tonumber(ARGV[first]) do
+  for _ = 1, tonumber(claimed) do
+    claims = claims or {}
+    claims[tonumber(ARGV[at])] = {ARGV[at + 1], ARGV[at + 2]}
+    at = at + 3
+  end
+  for _ = 1, tonumber(loans) do
     local fence, owner, count = ARGV[at], ARGV[at + 1], tonumber(ARGV[at + 2])
     at = at + 3
     local own = {}
@@ -20,7 +35,10 @@ return each_queue(5, tonumber(ARGV[4]), function(P, first, last)
     local mine = 0
     for n, id in ipairs(own) do
       local record, answer = records[n], 1
-      if is_mine and fences[n] == fence and record and not seen[id] then
+      local claim = claims and claims[#answers + 1]
+      if claim and fences[n] == fence and not has_claim(P, owner, claim) then
+        answer = 2
+      elseif is_mine and fences[n] == fence and record and not seen[id] then
         seen[id] = true
         mine = mine + 1
         deleted = deleted + 1

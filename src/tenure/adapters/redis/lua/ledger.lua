@@ -6,9 +6,8 @@ local now = time_of(P, true)
 call('HLEN', P .. 'm')
 call('HLEN', P .. 'l')
 local asked = {}
-for at = 5, #ARGV, ({claim = 6, renew = 5, release = 4, seal = 7, forget = 1})[word] do
+for at = 5, word ~= 'claim' and #ARGV or 0, ({renew = 5, release = 4, seal = 7, forget = 1})[word] or 1 do
   call('HLEN', P .. 'k:' .. ARGV[at])
-  if word == 'claim' then call('HLEN', P .. 'x:' .. ARGV[at + 1]) end
   if word == 'seal' then
     local record = call('HGET', P .. 'm', ARGV[at + 3])
     if record and ARGV[at + 6] ~= '' and not asks(record) then record = record .. ASKS .. ARGV[at + 6] end
@@ -26,17 +25,41 @@ local function is_cancelled(id)
   return old and sub(old[id] or '', 1, 1) == 'X'
 end
 
--- scope, id, owner, seconds, digest, what a message asks for that Tenure did not send (announce.lua) or ''. Answers: fence (go ahead), 'r' owner and time left, 'd' result and hand-offs, 'c' id.
-local function claim()
-  local answers, fence = {}, nil
-  for at = 5, #ARGV, 6 do
-    if is_banned(ARGV[at + 2]) then return -1 end
+-- The fields of a claim that its next decision needs.
+local function claim_of(key) return call('HMGET', key, 'id', 'g', 's', 'o', 'u', 'r', 'h') end
+
+-- The message of a new claim is noted as special, with its key. One that was sent with the key is that already.
+local function note_key(P, id, record, is_lent, scope, noted, asked)
+  local is_special = sub(record, 1, 1) == 'x'
+  local wanted = is_special and record or 'x' .. record
+  if asked ~= '' and not asks(record) then wanted = wanted .. ASKS .. asked end
+  if wanted ~= record then call('HSET', P .. 'm', id, wanted) end
+  if not is_special and is_lent then
+    call('HSET', P .. 'x:' .. id, 'k', scope, 'd', 1)
+  elseif noted ~= scope then
+    call('HSET', P .. 'x:' .. id, 'k', scope)
   end
+  return wanted
+end
+
+-- scope, id, owner, seconds, digest, what a message asks for that Tenure did not send (announce.lua) or ''. Answers: fence (go
+-- ahead), 'r' owner and time left, 'd' result and hand-offs, 'c' id. All that is needed is read first, which is also how a key
+-- of another kind is found before anything is changed.
+local function claim()
+  local answers, fence, ids, banned, claims, noted = {}, nil, {}, {}, {}, {}
+  for at = 5, #ARGV, 6 do
+    local key, id, owner = P .. 'k:' .. ARGV[at], ARGV[at + 1], ARGV[at + 2]
+    if banned[owner] == nil then banned[owner] = is_banned(owner) end
+    if banned[owner] then return -1 end
+    ids[#ids + 1] = id
+    claims[key] = claims[key] or claim_of(key)
+    noted[#ids] = call('HGET', P .. 'x:' .. id, 'k')
+  end
+  local records, lent = fetch(P .. 'm', ids), fetch(P .. 'l', ids)
   for at = 5, #ARGV, 6 do
     local scope, id, owner, seconds, digest = ARGV[at], ARGV[at + 1], ARGV[at + 2], tonumber(ARGV[at + 3]), ARGV[at + 4]
-    local key = P .. 'k:' .. scope
-    local c = call('HMGET', key, 'id', 'g', 's', 'o', 'u', 'r', 'h')
-    local answer
+    local key, n = P .. 'k:' .. scope, #answers + 1
+    local c, answer = claims[key], nil
     if c[1] and c[2] ~= digest then
       answer = {'c', c[1]}
     elseif c[3] == 'done' then
@@ -50,20 +73,18 @@ local function claim()
       end
       answer = {'f', fence}
       -- A message that was cancelled since it was lent takes no other message's key.
-      if not is_cancelled(id) then
+      if records[n] or not is_cancelled(id) then
         call('HSET', key, 'id', id, 'g', digest, 's', 'running', 'o', owner, 'f', fence, 'u', num(now + seconds))
-        local record = call('HGET', P .. 'm', id)
-        if read(record) then
-          record = special(P, id, record, call('HEXISTS', P .. 'l', id))
-          call('HSET', P .. 'x:' .. id, 'k', scope)
-          if ARGV[at + 5] ~= '' and not asks(record) then call('HSET', P .. 'm', id, record .. ASKS .. ARGV[at + 5]) end
+        claims[key] = {id, digest, 'running', owner, num(now + seconds), c[6], c[7]}
+        if read(records[n]) then
+          records[n] = note_key(P, id, records[n], lent[n], scope, noted[n], ARGV[at + 5])
         else
           -- Its message is elsewhere: nothing here would ever forget it.
           call('EXPIRE', key, 2 * seconds_of(math.max(KEEP, seconds)))
         end
       end
     end
-    answers[#answers + 1] = answer
+    answers[n] = answer
   end
   return answers
 end

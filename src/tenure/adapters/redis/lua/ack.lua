@@ -88,7 +88,7 @@ return each_queue(5, tonumber(ARGV[4]), function(P, first, last)
       if one.scope then call('HLEN', P .. 'k:' .. one.scope) end
     end
     if #asking > 0 then check_announcements(P) end
-    local next_at, silent = at, {}
+    local next_at, silent, given, _ = at, {}, {}, nil
     while next_at <= last do
       local queue = tonumber(ARGV[next_at + 1])
       if queue == 0 then
@@ -98,11 +98,15 @@ return each_queue(5, tonumber(ARGV[4]), function(P, first, last)
         silent[tonumber(ARGV[next_at])] = true
         next_at = next_at + 3
       else
-        local _, given, after = check_entries(KEYS[queue], next_at + 3, tonumber(ARGV[next_at + 2]))
-        check_queue(KEYS[queue])
-        finished(KEYS[queue], now, given)
-        next_at = after
+        local group = given[queue] or {places = {}, ids = {}}
+        given[queue] = group
+        _, _, next_at = entries_at(next_at + 3, tonumber(ARGV[next_at + 2]), group.places, group.ids)
       end
+    end
+    for queue, group in pairs(given) do
+      check_entries(KEYS[queue], group.places, group.ids)
+      check_queue(KEYS[queue])
+      finished(KEYS[queue], now, group.ids)
     end
     -- First something that frees memory: Redis refuses a script whose first write could need more than there is. And of these
     -- the one whose key was not read yet: where it is of another kind, nothing was changed.
@@ -128,23 +132,24 @@ return each_queue(5, tonumber(ARGV[4]), function(P, first, last)
     for _, one in ipairs(slow) do
       local id, result = one[1], one[2]
       end_claim(P, id, one.scope, 'finish', result)
-      call('HDEL', P .. 'x:' .. id, 'r')
-      outlive(P, id)
+      outlive(P, id, 'r')
     end
   end
+  -- Of all that were acked together, what one queue gets is stored in one step.
+  local handed = {}
   while at <= last do
     local which, queue, count = tonumber(ARGV[at]), tonumber(ARGV[at + 1]), tonumber(ARGV[at + 2])
     if queue <= 0 then
       if queue == 0 and answers[which] == 1 then call('HSET', P .. 'outbox', order[which], ARGV[at + 2]) end
       at = at + 3
-    elseif answers[which] == 1 then
-      local _, _, next_at = store(KEYS[queue], at + 3, count, true)
-      at = next_at
     else
-      at = at + 3
-      for _ = 1, count do at = at + (#ARGV[at] == 1 and 4 or 5) end
+      local group = handed[queue] or {places = {}, ids = {}}
+      if answers[which] == 1 then handed[queue] = group else group = {places = {}, ids = {}} end
+      local _, _, next_at = entries_at(at + 3, count, group.places, group.ids)
+      at = next_at
     end
   end
+  for queue, group in pairs(handed) do store(KEYS[queue], group.places, group.ids, true) end
   if deleted == #answers then return deleted end
   return answers
 end)

@@ -72,8 +72,13 @@ local function promote(P, now)
   next_due = tonumber(first[2] or '')
   if not next_due or next_due > now then return end
   next_due = now
-  local due = call('ZRANGEBYSCORE', P .. 'z', '-inf', num(now), 'LIMIT', 0, PIECE)
-  if #due == 0 then return end
+  local found = call('ZRANGEBYSCORE', P .. 'z', '-inf', num(now), 'WITHSCORES', 'LIMIT', 0, PIECE)
+  if #found == 0 then return end
+  local due, scores = {}, {}
+  for i = 1, #found, 2 do
+    due[#due + 1] = found[i]
+    scores[found[i]] = found[i + 1]
+  end
   local records, by_level = fetch(P .. 'm', due), {}
   for n, id in ipairs(due) do
     local _, level, place = read(records[n])
@@ -83,7 +88,7 @@ local function promote(P, now)
   for level, places in pairs(by_level) do
     call('ZCARD', P .. 'b' .. level)
     for i = 2, #places, 2 do
-      undo[#undo + 1] = {'ZADD', P .. 'z', call('ZSCORE', P .. 'z', places[i]), places[i]}
+      undo[#undo + 1] = {'ZADD', P .. 'z', scores[places[i]], places[i]}
       undo[#undo + 1] = {'ZREM', P .. 'b' .. level, places[i]}
     end
   end
@@ -97,12 +102,29 @@ local function is_elsewhere(P, id)
   return call('HGET', P .. 'l', id) or call('ZSCORE', P .. 'z', id) or call('ZSCORE', P .. 'dead', id)
 end
 
+-- What there is to say of a special message; of those that came back it is read with their envelope, and not again.
+local SAID = {'a', 'c', 'l', 's', 'u', 'e'}
+local said = {}
+local function said_of(P, id)
+  local x = said[id] or call('HMGET', P .. 'x:' .. id, unpack(SAID))
+  said[id] = x
+  return x
+end
+
+-- Which of many are elsewhere, as `is_elsewhere` says of one.
+local function those_elsewhere(P, ids)
+  local lent, delayed, dead = fetch(P .. 'l', ids), call('ZMSCORE', P .. 'z', unpack(ids)), call('ZMSCORE', P .. 'dead', unpack(ids))
+  local elsewhere = {}
+  for n, id in ipairs(ids) do elsewhere[id] = lent[n] or delayed[n] or dead[n] end
+  return elsewhere
+end
+
 -- Those that came back, or fell due.
 local function take_back(P, level, want, taken, raws, found)
   local ids = call('ZRANGE', P .. 'b' .. level, 0, want - 1)
   if #ids == 0 then return end
   local records, ahead = fetch(P .. 'm', ids), tonumber(match(read_until(P, level) or cursor_of(P, level, cursors[level]), '^%d+'))
-  local over, before = {}, #taken
+  local over, before, elsewhere = {}, #taken, those_elsewhere(P, ids)
   for n, id in ipairs(ids) do
     local record = readable(P, id, records[n])
     local _, own, place = read(record)
@@ -111,8 +133,8 @@ local function take_back(P, level, want, taken, raws, found)
       and #call('XRANGE', P .. 's' .. level, place .. '-0', place .. '-0') > 0
     if own and not is_text(id) then
       set_aside_unreadable(P, id, raw_of(P, id, own, place), 'its id is no text')
-    elseif own and not comes and not is_elsewhere(P, id) then
-      local raw = raw_of(P, id, own, place)
+    elseif own and not comes and not elsewhere[id] then
+      local raw = said_of(P, id)[6] or raw_of(P, id, own, place)
       if not fits(raw) then break end
       raws[#taken + 1], found[#taken + 1] = raw, record
       taken[#taken + 1] = id
@@ -293,7 +315,7 @@ local function pick(P, now, levels, want, lent)
   local more = {}
   for n, id in ipairs(ids) do
     if string.byte(records[n]) == 120 then
-      more[n] = call('HMGET', P .. 'x:' .. id, 'a', 'c', 'l', 's', 'u', 'e')
+      more[n] = said_of(P, id)
       if more[n][5] then call('ZCARD', P .. 'u:' .. more[n][5]) end
     end
   end
@@ -373,7 +395,7 @@ local function lend(P, number, want, lent, reply)
     note_empty(P, now)
     return 0
   end
-  undo, was_at, has_passed = {}, {}, false
+  undo, was_at, has_passed, said = {}, {}, false, {}
   local is_done, ids, raws, records, more = pcall(pick, P, now, levels, want, lent)
   if not is_done then
     put_back(P)

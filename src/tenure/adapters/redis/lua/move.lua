@@ -254,9 +254,9 @@ local function keep_finished(P, now, rows, state, ids, range)
   if redis.pcall('RPUSH', list, table.concat(ids, '\n')) == 1 then call('EXPIRE', list, 2 * seconds_of(KEEP)) end
 end
 
--- Details of a special message that is finished are kept as long as its record.
-local function outlive(P, id)
-  call('HDEL', P .. 'x:' .. id, 'e', 'pg', 'cp', 'u', 'f')
+-- Details of a special message that is finished are kept as long as its record. `also`: one more field that goes.
+local function outlive(P, id, also)
+  call('HDEL', P .. 'x:' .. id, 'e', 'pg', 'cp', 'u', 'f', also or 'f')
   call('EXPIRE', P .. 'x:' .. id, seconds_of(KEEP))
   call('EXPIRE', P .. 'h:' .. id, seconds_of(KEEP))
 end

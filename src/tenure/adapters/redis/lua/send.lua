@@ -7,7 +7,8 @@ return each_queue(5, #KEYS - 1, function(P, at)
     local both, limit = match(ARGV[at], '^(%d+)/(%d+)$')
     count, most = tonumber(both), tonumber(limit)
   end
-  local answers, all_new = store(P, at + 1, count, ARGV[4] == 'lenient', most)
+  local places, ids = entries_at(at + 1, count)
+  local answers, all_new = store(P, places, ids, ARGV[4] == 'lenient', most)
   if all_new then return #answers end
   return answers
 end)

@@ -111,18 +111,25 @@ local function store_special(P, now, place, a, lenient, is_full)
   return ''
 end
 
--- A key of another kind where one of ours should be must be found before anything is changed: reading it is an error.
--- Returns where each of the `count` entries that begin at ARGV[at] stands, their ids, and what comes after them.
--- `alone`: a single plain entry need not be looked after, because putting it into its stream is the first change.
-local function check_entries(P, at, count, alone)
-  local places, ids, levels, specials = {}, {}, {}, false
-  for n = 1, count do
-    local kind = ARGV[at]
+-- Where each of the `count` entries that begin at ARGV[at] stands, their ids, and what comes after them. They are added to those
+-- in `places` and `ids`, if these are given.
+local function entries_at(at, count, places, ids)
+  places, ids = places or {}, ids or {}
+  for n = #ids + 1, #ids + count do
     places[n], ids[n] = at, ARGV[at + 1]
+    at = at + (#ARGV[at] == 1 and 4 or 5)
+  end
+  return places, ids, at
+end
+
+-- A key of another kind where one of ours should be must be found before anything is changed: reading it is an error.
+-- A single plain entry need not be looked after, because putting it into its stream is the first change.
+local function check_entries(P, places, ids, alone)
+  local levels, specials = {}, false
+  for n, at in ipairs(places) do
+    local kind = ARGV[at]
     levels[sub(kind, -1)] = true
-    if #kind == 1 then
-      at = at + 4
-    else
+    if #kind > 1 then
       specials = true
       local x = cjson.decode(ARGV[at + 4])
       call('HLEN', P .. 'x:' .. ids[n])
@@ -131,7 +138,6 @@ local function check_entries(P, at, count, alone)
       if x.u then call('ZCARD', P .. 'u:' .. x.u) end
       -- It is put aside if it is refused, or if its key is another message's.
       if (x.r or x.k) and asks(ARGV[at + 2]) then check_announcements(P) end
-      at = at + 5
     end
   end
   if specials or not alone then
@@ -145,15 +151,15 @@ local function check_entries(P, at, count, alone)
     call('ZCARD', P .. 'z')
     call('ZCARD', P .. 'dead')
   end
-  return places, ids, at
 end
 
--- Store `count` entries that begin at ARGV[at]. Returns the answers, whether all are '', and the place after them.
+-- Store entries; where each stands in ARGV, and their ids, are as from `entries_at`. Returns the answers, and whether all are ''.
 -- `most`: so many may wait, ready or delayed; nil: any number.
-local function store(P, at, count, lenient, most)
+local function store(P, places, ids, lenient, most)
+  local count = #ids
   local meta = call('HMGET', P .. 'meta', 't', 'o', 'n', 'p', 'bk', 'bn', 'bw')
   local now = time_of(P, true, meta)
-  local places, ids, next_at = check_entries(P, at, count, count == 1)
+  check_entries(P, places, ids, count == 1)
   local room = most and most - call('HLEN', P .. 'm') + call('HLEN', P .. 'l') + call('ZCARD', P .. 'dead')
   local known, old = fetch(P .. 'm', ids), finished(P, now, ids, {meta[5], meta[6], meta[7]})
   -- Numbers in the size of microseconds: entries that people add by hand are numbered by milliseconds, and so come before.
@@ -204,5 +210,5 @@ local function store(P, at, count, lenient, most)
     list_due(P, soonest)
     call('PUBLISH', P .. 'wake', '')
   end
-  return answers, all_new, next_at
+  return answers, all_new
 end

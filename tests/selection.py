@@ -244,6 +244,13 @@ PARTS: tuple[Part, ...] = (
         (Rule(("deploy/test_commands.py",), ("kubernetes", "ecs")),),
     ),
     Part(
+        "loops",
+        "Scenarios of signals, deaths and frozen processes on asyncio's own loop. All scenarios run on uvloop, which is"
+        " used where it is installed; nothing but the loop differs, and what is on it is the same code.",
+        2,
+        (Rule(("scenarios/test_other_loop.py",)),),
+    ),
+    Part(
         "clouds",
         "Scenarios with real workers over the stand-ins for the clouds. The same promises are shown on SQLite and"
         " Valkey; every call of a cloud adapter that may be cut off is cut off in the part `faults`.",

@@ -93,7 +93,7 @@ _SAME_SIGNAL_SECONDS = 0.1
 )
 @click.option("--verbose", "-v", is_flag=True, help="Log each message too, with how long it ran and waited.")
 @json_option
-def worker(  # noqa: PLR0913 - one for each option
+def worker(  # noqa: PLR0913, PLR0915 - one for each option
     target: str | None,
     concurrency: int | None,
     queues: tuple[str, ...],
@@ -209,6 +209,7 @@ def worker(  # noqa: PLR0913 - one for each option
         msg = "--heartbeat supervisor needs a supervisor: add --processes 1, or more"
         raise click.UsageError(msg)
     from tenure.runtime import event_loop
+    from tenure.runtime.garbage import collect_rarely
 
     link = _supervisor_link(supervised)
     logs.install(style, verbose=verbose, process=link.number if link is not None else None)
@@ -233,6 +234,7 @@ def worker(  # noqa: PLR0913 - one for each option
     made.supervisor_link = link
     grace = app.settings.grace_seconds if grace is None else grace
     stop = _Stop(made, grace, app.clock, manager)
+    collect_rarely()
     event_loop.run(
         _run(
             app,

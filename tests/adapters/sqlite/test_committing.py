@@ -11,6 +11,7 @@ import pytest
 
 from tenure.adapters.sqlite import faults
 from tenure.errors import BrokerError, BrokerUnavailable, OwnerRetired, StoreDamaged, StoreUnwritable
+from tenure.event import Event, EventKind
 from tenure.message import MessageState
 from tenure.record import Progress
 from tenure.settlement import Ack, Nack, Outcome
@@ -375,3 +376,33 @@ loop.run_until_complete(broker.close())
 def test_a_forked_child_is_told_to_open_its_own(tmp_path: Path) -> None:
     with ended(start(FORKED, tmp_path / "q.db")) as process:
         assert line_of(process) == "7 1 []"
+
+
+async def test_events_are_kept_by_the_next_commit_that_waits_for_the_disk(tmp_path: Path) -> None:
+    """A flush of the disk for the events of each message would cost as much as the message itself."""
+    async with Place(tmp_path / "q.db", synchronous="full") as place:
+        await place.send("a")
+        statements = begins(place)
+        appending = asyncio.ensure_future(place.state.journal.append([Event(EventKind.COMPLETED, 1.0)]))
+        (lease,) = await place.lease()
+        assert not appending.done()  # a lease does not wait for the disk, nor for them
+        await place.broker.ack([Ack(lease)])
+        await appending
+        assert waits_for_disk(statements) == [False, True]
+        assert await place.state.journal.last() == 1
+
+
+async def test_events_are_kept_in_a_moment_though_nothing_else_is_written(place: Place) -> None:
+    began = place.clock.monotonic()
+    await place.state.journal.append([Event(EventKind.COMPLETED, 1.0)])
+    assert place.clock.monotonic() - began <= 0.05
+    assert await place.state.journal.last() == 1
+
+
+async def test_events_that_wait_are_kept_when_the_store_is_closed(tmp_path: Path) -> None:
+    async with Place(tmp_path / "q.db") as place:
+        appending = asyncio.ensure_future(place.state.journal.append([Event(EventKind.COMPLETED, 1.0)]))
+        await asyncio.sleep(0)
+    await appending
+    async with Place(tmp_path / "q.db") as place:
+        assert await place.state.journal.last() == 1

@@ -69,7 +69,7 @@ class SqliteJournal:
         raw = _encode(events)
         times = [event.at for event in events]
         marks = journal_ids.marks_of(events)
-        await self._store.write(lambda tx: _append(tx, len(times), max(times), min(times), raw, marks))
+        await self._store.write_with_next(lambda tx: _append(tx, len(times), max(times), min(times), raw, marks))
 
     async def read(self, after: int = 0, limit: int = 1000) -> list[StoredEvent]:
         """The next events after place `after`, oldest first."""

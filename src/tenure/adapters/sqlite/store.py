@@ -39,6 +39,8 @@ logger = logging.getLogger("tenure.sqlite")
 
 #: Everybody who waits looks again at least this often, should a wake-up get lost.
 _LOOK_AGAIN_SECONDS = 1.0
+#: What can wait for the next commit waits so long at most.
+_PATIENCE_SECONDS = 0.05
 #: How often to look where no waiter can be woken.
 _POLL_SECONDS = 0.01
 
@@ -97,6 +99,19 @@ class SqliteStore:
             raise self._unusable()
         future: asyncio.Future[T] = self._future()
         writer.put(WriteJob(act, future, peek, is_light=is_light))
+        return await future
+
+    async def write_with_next(self, act: Callable[[WriteTransaction], T]) -> T:
+        """The same as `write`, in the commit of the next write that has to reach the disk; it waits for it a moment.
+
+        For what no message waits for: a flush of the disk costs more than all else in a commit.
+        """
+        writer = self._writer
+        if writer is None or self._pid != os.getpid():
+            raise self._unusable()
+        future: asyncio.Future[T] = self._future()
+        writer.put_with_next(WriteJob(act, future))
+        future.get_loop().call_later(_PATIENCE_SECONDS, writer.put_patient)
         return await future
 
     async def read(self, act: Callable[[ReadView], T]) -> T:

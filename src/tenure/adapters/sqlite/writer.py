@@ -67,6 +67,8 @@ class Writer:
         self._stalls = Stalls()
         self._queue: SimpleQueue[WriteJob | None] = SimpleQueue()
         self._lock = threading.Lock()
+        #: Jobs that wait for the next one that has to reach the disk.
+        self._patient: list[WriteJob] = []
         self._outstanding = 0
         self._closing = threading.Event()
         #: The last job was taken from the queue.
@@ -79,8 +81,28 @@ class Writer:
         with self._lock:
             if self._closing.is_set():
                 raise faults.closed(self._path)
+            if self._patient and not job.is_light:
+                self._queue_patient()
             self._outstanding += 1
             self._queue.put(job)
+
+    def put_with_next(self, job: WriteJob) -> None:
+        """Have a job done in the commit of the next one that has to reach the disk, or from `put_patient` on."""
+        with self._lock:
+            if self._closing.is_set():
+                raise faults.closed(self._path)
+            self._patient.append(job)
+
+    def put_patient(self) -> None:
+        """Have the jobs done that wait for another one."""
+        with self._lock:
+            self._queue_patient()
+
+    def _queue_patient(self) -> None:
+        self._outstanding += len(self._patient)
+        for job in self._patient:
+            self._queue.put(job)
+        self._patient.clear()
 
     def look_after_wal(self) -> None:
         """Have the `-wal` copied, if it has grown too large by what other processes wrote."""
@@ -95,6 +117,7 @@ class Writer:
     def close(self) -> None:
         """Finish what is queued, then end the thread and the connection. Blocks."""
         with self._lock:
+            self._queue_patient()
             self._closing.set()
             self._queue.put(None)
         self._thread.join()

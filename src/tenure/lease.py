@@ -51,6 +51,8 @@ class Lease(msgspec.Struct, frozen=True, gc=False):
     sent_at: float | None = None
     #: How often it was redriven.
     generation: int = 0
+    #: The broker claimed the message's key with the lease, under the same fence: the ledger need not be asked.
+    is_claimed: bool = False
     # What the worker knows of the work; sent with a touch, for viewers of leases.
     #: In whatever the task counts.
     size: float | None = None

@@ -97,6 +97,7 @@ class SqliteBroker:
             browsable=EVERY_STATE,
             ended_order="arrival",
             depth_is_exact=True,
+            acks_claims=True,
         )
         self._bounds = RowBounds(
             self._traits.min_lease_seconds, self._traits.max_lease_seconds, self._traits.lease_byte_limit

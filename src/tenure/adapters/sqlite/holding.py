@@ -25,6 +25,8 @@ _WINDOWS = "SELECT fence, seconds FROM loan WHERE fence IN (SELECT value FROM js
 _LEASE = """
 message.id, queue, envelope, loan.owner, message.fence, message.seq,
 coalesce((SELECT seconds FROM beat WHERE beat.seq = message.seq AND beat.fence = message.fence), loan.seconds),
+EXISTS (SELECT 1 FROM claim WHERE claim.id = message.id AND claim.state = 'running' AND claim.fence = message.fence
+    AND claim.owner = loan.owner),
 moment, deliveries, attempts, crashes, lost
 """
 _HELD = f"""
@@ -93,7 +95,7 @@ def find_lease(view: ReadView, id: str, owner: str, fence: int, monotonic: float
 
 
 def _lease(view: ReadView, row: tuple[Any, ...], monotonic: float) -> Lease:
-    id, queue, envelope, owner, fence, seq, window, moment, *counters = row
+    id, queue, envelope, owner, fence, seq, window, is_claimed, moment, *counters = row
     return Lease(
         id=id,
         queue=queue,
@@ -104,6 +106,7 @@ def _lease(view: ReadView, row: tuple[Any, ...], monotonic: float) -> Lease:
         seconds=window,
         deadline=monotonic + _left(view, moment, window),
         counters=Counters(*edited.counters(counters)),
+        is_claimed=bool(is_claimed),
     )
 
 

@@ -15,16 +15,18 @@ from tenure.adapters.sqlite import announcing
 from tenure.adapters.sqlite.placeholders import listed, pieces, placeholders
 from tenure.adapters.sqlite.roster import refuse_banned
 from tenure.adapters.sqlite.sending import scope_text
-from tenure.adapters.sqlite.states import CANCELLED
+from tenure.adapters.sqlite.states import CANCELLED, LEASED
 from tenure.adapters.sqlite.store import SqliteStore
 from tenure.adapters.sqlite.timeline import micros, seconds
 from tenure.adapters.sqlite.transaction import WriteTransaction
 from tenure.claim import ClaimAnswer, ClaimRequest, Conflict, Done, Fresh, Running, Scope, Seal, Token
 from tenure.message import Outgoing
 
-_ROWS = """
+_ROWS = f"""
 SELECT json_group_array(json_array(scope, id, digest, state, owner, moment,
-    EXISTS (SELECT 1 FROM owner WHERE owner.id = claim.owner AND owner.state = 'banned')))
+    EXISTS (SELECT 1 FROM owner WHERE owner.id = claim.owner AND owner.state = 'banned'),
+    (SELECT fence FROM message WHERE message.id = claim.id AND message.state = {LEASED}
+        AND message.fence = claim.fence)))
 FROM claim WHERE scope IN (SELECT value FROM json_each(?))
 """
 _STATES = """
@@ -47,6 +49,8 @@ class LedgerRow(NamedTuple):
     owner: str | None
     moment: int
     is_banned: int
+    #: Set for a claim that came with a lease which still stands (`lease_claims.py`): their fence.
+    lease_fence: int | None = None
 
 
 _rows = msgspec.json.Decoder(list[LedgerRow])
@@ -123,6 +127,9 @@ def _look(tx: WriteTransaction, row: LedgerRow | None, request: ClaimRequest) ->
     if row.state == "done":
         return _done(tx, row.scope)
     if row.state == "running" and row.moment >= tx.now and not row.is_banned:
+        if row.lease_fence is not None and (row.owner, row.id) == (request.owner, request.id):
+            # Its holder asks although it has the claim: the lease was all that it looked at.
+            return Fresh(Token(request.scope, request.id, request.owner, row.lease_fence, request.seconds))
         return Running(row.owner or "", seconds(row.moment - tx.now))
     return None
 

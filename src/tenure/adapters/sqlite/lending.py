@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import NamedTuple
 
-from tenure.adapters.sqlite import edited, limiting, serving
+from tenure.adapters.sqlite import edited, lease_claims, limiting, serving
 from tenure.adapters.sqlite.fairness import QueueTurns
 from tenure.adapters.sqlite.job import UNSURE
 from tenure.adapters.sqlite.placeholders import listed
@@ -80,13 +80,16 @@ class QueueRows(NamedTuple):
     raws: list[bytes]
     #: Seconds and counters by row number. Empty: the usual seconds, and lent for the first time.
     special: dict[int, tuple[float, Counters]]
+    #: Whether any of them has a key.
+    has_keys: bool
 
 
 class LeasedRows(NamedTuple):
-    """The leases of one call: a loan for each number of seconds."""
+    """The leases of one call: a loan for each number of seconds, and the ids whose keys were claimed with it."""
 
     lots: list[QueueRows]
     fences: dict[float, int]
+    claimed: frozenset[str] = frozenset()
 
 
 def nothing_to_lend(view: ReadView, request: LeaseRequest) -> LeasedRows:
@@ -109,9 +112,8 @@ def lend(tx: WriteTransaction, request: LeaseRequest, turns: QueueTurns, bounds:
     by_seconds: dict[float, list[int]] = {}
     for lot in basket.lots:
         _sort_by_seconds(lot, request.seconds, by_seconds)
-    return LeasedRows(
-        basket.lots, {seconds: _stamp(tx, request, seconds, rows) for seconds, rows in by_seconds.items()}
-    )
+    fences = {seconds: _stamp(tx, request, seconds, rows) for seconds, rows in by_seconds.items()}
+    return LeasedRows(basket.lots, fences, _claim(tx, request, basket.lots, fences))
 
 
 def as_leases(lent: LeasedRows, request: LeaseRequest, asked: float) -> list[Lease]:
@@ -120,14 +122,26 @@ def as_leases(lent: LeasedRows, request: LeaseRequest, asked: float) -> list[Lea
     `asked` is the caller's clock from before the request, so its deadline is never the later one.
     """
     leases: list[Lease] = []
-    owner = request.owner
+    owner, claimed = request.owner, lent.claimed
     for lot in lent.lots:
         queue, rows = lot.queue, zip(lot.seqs, lot.ids, lot.raws, strict=True)
         if lot.special:
             for seq, id, raw in rows:
                 seconds, counters = lot.special[seq]
                 fence, deadline = lent.fences[seconds], asked + seconds
-                leases.append(Lease(id, queue, raw, owner, fence, receipt_for(seq, id), seconds, deadline, counters))
+                is_claimed = id in claimed
+                leases.append(
+                    Lease(id, queue, raw, owner, fence, receipt_for(seq, id), seconds, deadline, counters,
+                          is_claimed=is_claimed)
+                )  # fmt: skip
+        elif lot.has_keys:
+            seconds, counters = request.seconds, _FIRST_DELIVERY
+            fence, deadline = lent.fences[seconds], asked + seconds
+            leases += [
+                Lease(id, queue, raw, owner, fence, receipt_for(seq, id), seconds, deadline, counters,
+                      is_claimed=id in claimed)
+                for seq, id, raw in rows
+            ]  # fmt: skip
         else:
             seconds, counters = request.seconds, _FIRST_DELIVERY
             fence, deadline = lent.fences[seconds], asked + seconds
@@ -179,7 +193,8 @@ class _Basket:
         count = len(found.seqs)
         found = fill(self.tx.db, found, self._room, must_lend=not self.lots)
         if found.seqs:
-            lot = QueueRows(queue, found.seqs, found.ids, found.raws, self._special(found.seqs, alike=found.alike))
+            special = self._special(found.seqs, alike=found.alike)
+            lot = QueueRows(queue, found.seqs, found.ids, found.raws, special, found.has_keys)
             self._add([lot], len(found.seqs), found.raws)
         self._close_if(is_cut=len(found.seqs) < count)
 
@@ -197,8 +212,9 @@ class _Basket:
         found, places = read_many(self.tx.db, queues, self.left + len(taken), self._room)
         new = [place for place, seq in enumerate(found.seqs) if seq not in taken][: self.left]
         rest = Columns(
-            [found.seqs[n] for n in new], [found.ids[n] for n in new], [found.raws[n] for n in new], found.alike
-        )
+            [found.seqs[n] for n in new], [found.ids[n] for n in new], [found.raws[n] for n in new], found.alike,
+            found.has_keys,
+        )  # fmt: skip
         self._add_found(queues, rest, [places[n] for n in new])
 
     def _add_found(self, queues: Sequence[str], found: Columns, places: Sequence[int]) -> None:
@@ -212,7 +228,8 @@ class _Basket:
                 end += 1
             seqs = found.seqs[start:end]
             own = {seq: special[seq] for seq in seqs} if special else special
-            lots.append(QueueRows(queues[place], seqs, found.ids[start:end], found.raws[start:end], own))
+            ids, raws = found.ids[start:end], found.raws[start:end]
+            lots.append(QueueRows(queues[place], seqs, ids, raws, own, found.has_keys))
             start = end
         self._add(lots, count, found.raws)
         self._close_if(is_cut=count < len(places))
@@ -355,3 +372,20 @@ def _stamp(tx: WriteTransaction, request: LeaseRequest, seconds: float, rows: Se
     fence = tx.next_fence(request.owner, request.request_id, seconds, has_presence=request.has_presence)
     tx.db.execute(_STAMP, (fence, tx.now + micros(seconds), listed(rows)))
     return fence
+
+
+def _claim(
+    tx: WriteTransaction, request: LeaseRequest, lots: Sequence[QueueRows], fences: dict[float, int]
+) -> frozenset[str]:
+    """Claim the keys of what was stamped, each under the fence of its loan and for as long."""
+    by_seconds: dict[float, list[str]] = {}
+    for lot in lots:
+        if lot.has_keys and not lot.special:
+            by_seconds.setdefault(request.seconds, []).extend(lot.ids)
+        elif lot.has_keys:
+            for seq, id in zip(lot.seqs, lot.ids, strict=True):
+                by_seconds.setdefault(lot.special[seq][0], []).append(id)
+    claimed = frozenset[str]()
+    for seconds, ids in by_seconds.items():
+        claimed |= lease_claims.claim(tx, ids, request.owner, fences[seconds], tx.now + micros(seconds))
+    return claimed

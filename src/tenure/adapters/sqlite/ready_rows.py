@@ -12,7 +12,7 @@ import msgspec
 
 from tenure.adapters.sqlite import edited
 from tenure.adapters.sqlite.placeholders import listed
-from tenure.adapters.sqlite.states import READY
+from tenure.adapters.sqlite.states import KEYED, READY
 from tenure.lease import LeaseRequest
 from tenure.message import Counters
 
@@ -25,7 +25,7 @@ IN_QUEUE = f"FROM message INDEXED BY message_ready WHERE state = {READY} AND que
 # Only what is needed: each column of an inner SELECT is copied. ?3: the largest envelope that is read here.
 _COLUMNS = """
 seq, message.id, CASE WHEN length(envelope) <= ?3 THEN envelope ELSE '' END AS raw,
-deliveries + attempts + crashes + lost AS counted, lease_seconds
+deliveries + attempts + crashes + lost AS counted, lease_seconds, extras
 """
 _FIRST = f"SELECT {_COLUMNS} {IN_QUEUE} ORDER BY priority DESC, seq LIMIT ?2"
 _CHOSEN = f"SELECT {_COLUMNS} FROM message WHERE seq IN (SELECT value FROM json_each(?1))"
@@ -44,10 +44,11 @@ LIMIT ?2
 _SPREAD = f"""
 SELECT count(*), max(seq) - min(seq) + 1 FROM (SELECT seq {IN_QUEUE} ORDER BY priority DESC, seq LIMIT ?2)
 """
-# The last column tells whether the messages are all alike: never lent before, and without a lease of their own.
-_READ = """
+# The last columns tell whether the messages are all alike (never lent before, and without a lease of their own), and
+# whether any has a key.
+_READ = f"""
 SELECT json_group_array(seq), json_group_array(id), CAST(group_concat(raw, x'1e') AS BLOB),
-       max(counted) = 0 AND min(counted) = 0 AND count(lease_seconds) = 0
+       max(counted) = 0 AND min(counted) = 0 AND count(lease_seconds) = 0, max(extras & {KEYED})
 """
 _READ_MORE = """
 SELECT seq, task, lease_seconds, deliveries, attempts, crashes, lost FROM message
@@ -71,12 +72,13 @@ class RowBounds(NamedTuple):
 
 
 class Columns(NamedTuple):
-    """Messages as columns: row numbers, ids, envelopes; and whether all of them are as usual."""
+    """Messages as columns: row numbers, ids, envelopes; whether all of them are as usual, and whether any has a key."""
 
     seqs: list[int]
     ids: list[str]
     raws: list[bytes]
     alike: bool
+    has_keys: bool
 
 
 def read_first(db: sqlite3.Connection, queue: str, want: int, room: int) -> Columns:
@@ -91,7 +93,8 @@ def read_chosen(db: sqlite3.Connection, chosen: list[int], want: int, room: int)
     found = _columns(*db.execute(f"{_READ} FROM ({_CHOSEN})", values).fetchone())
     place = {seq: n for n, seq in enumerate(found.seqs)}
     order = [place[seq] for seq in chosen]
-    return Columns(chosen, [found.ids[n] for n in order], [found.raws[n] for n in order], found.alike)
+    ids, raws = [found.ids[n] for n in order], [found.raws[n] for n in order]
+    return Columns(chosen, ids, raws, found.alike, found.has_keys)
 
 
 def read_many(db: sqlite3.Connection, queues: Sequence[str], want: int, room: int) -> tuple[Columns, list[int]]:
@@ -127,7 +130,8 @@ def fill(db: sqlite3.Connection, found: Columns, room: int, *, must_lend: bool) 
         if room < 0 and (raws or not must_lend):
             break
         raws.append(raw)
-    return Columns(found.seqs[: len(raws)], found.ids[: len(raws)], raws, found.alike)
+    count = len(raws)
+    return Columns(found.seqs[:count], found.ids[:count], raws, found.alike, found.has_keys)
 
 
 def read_more(
@@ -149,12 +153,12 @@ def _smallest(want: int, room: int) -> int:
     return min(_SMALL_ENVELOPE, room // want)
 
 
-def _columns(seqs: str, ids: str, envelopes: bytes | None, alike: int | None) -> Columns:
+def _columns(seqs: str, ids: str, envelopes: bytes | None, alike: int | None, keys: int | None) -> Columns:
     rows = _numbers.decode(seqs)
     raws = (envelopes or b"").split(_SEPARATOR)
     if len(raws) != len(rows):
         raws = [b""] * len(rows)
-    return Columns(rows, _strings.decode(ids), raws, bool(alike))
+    return Columns(rows, _strings.decode(ids), raws, bool(alike), bool(keys))
 
 
 def _envelope(db: sqlite3.Connection, seq: int) -> bytes:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from functools import cache
 from typing import NamedTuple, TypeVar
 
-from tenure.adapters.sqlite import announcing, message_notes, sending
+from tenure.adapters.sqlite import announcing, lease_claims, message_notes, sending
 from tenure.adapters.sqlite.claim_release import finish_keys
 from tenure.adapters.sqlite.placeholders import listed, pieces, placeholders
 from tenure.adapters.sqlite.receipt import STAND, LeasedRow, find, row_of
@@ -27,14 +27,27 @@ T = TypeVar("T", Ack, Nack, GiveBack, DeadLetter)
 
 _FINISH = f"UPDATE message SET state = {COMPLETED}, envelope = NULL, moment = ?, finished_at = ?, result = ?"
 _ACK = f"{_FINISH} WHERE {STAND} AND NOT extras & {LASTING}"
+#: Of messages whose claim is sealed beside it.
+_ACK_SEALED = f"{_FINISH} WHERE {STAND} AND NOT extras & {NOTED}"
+
+
+class LoanAcks(NamedTuple):
+    """What is acked of one loan: its rows as a list, and how many these are."""
+
+    fence: int
+    owner: str
+    rows: str
+    count: int
+    #: The fence of their claims, and their ids as a list. None: they have no claim.
+    claim_fence: int | None
+    ids: str
 
 
 class Sheet(NamedTuple):
     """A batch of acks, made ready before the lock is taken."""
 
     batch: Sequence[Ack]
-    #: Of each loan: fence, owner, its rows as a list, and how many these are.
-    loans: list[tuple[int, str, str, int]]
+    loans: list[LoanAcks]
     #: What all of them have as their result. None: they differ.
     result: bytes | None
     #: By place in the batch.
@@ -45,21 +58,26 @@ class Sheet(NamedTuple):
 
 def prepare_acks(batch: Sequence[Ack], body_limit: int, wall: float) -> Sheet:
     """Sort by loan, and encode the hand-offs. Runs in the caller's loop."""
-    loans: dict[tuple[int, str], list[str]] = {}
-    rows: list[str] = []
+    loans: dict[tuple[int, str, int | None], tuple[list[str], list[str]]] = {}
+    rows, ids = list[str](), list[str]()
     loan, has_duplicates = None, False
     for entry in batch:
-        lease = entry.lease
+        lease, claim_fence = entry.lease, None if entry.claim is None else entry.claim.fence
         # Most often it is the loan of the entry before.
-        if loan is None or lease.fence != loan[0] or lease.owner != loan[1]:
-            loan = (lease.fence, lease.owner)
-            rows = loans.setdefault(loan, [])
+        if loan is None or lease.fence != loan[0] or claim_fence != loan[2] or lease.owner != loan[1]:
+            loan = (lease.fence, lease.owner, claim_fence)
+            rows, ids = loans.setdefault(loan, ([], []))
         rows.append(row_of(lease))
+        if claim_fence is not None:
+            ids.append(lease.id)
         has_duplicates = has_duplicates or entry.is_duplicate
     results = {entry.result for entry in batch}
     return Sheet(
         batch,
-        [(fence, owner, f"[{','.join(own)}]", len(own)) for (fence, owner), own in loans.items()],
+        [
+            LoanAcks(fence, owner, f"[{','.join(own)}]", len(own), claim_fence, listed(claimed) if claimed else "")
+            for (fence, owner, claim_fence), (own, claimed) in loans.items()
+        ],
         results.pop() if len(results) == 1 else None,
         {place: prepare(entry.handoffs, body_limit, wall) for place, entry in enumerate(batch) if entry.handoffs},
         has_duplicates,
@@ -108,9 +126,8 @@ def dead_letter(tx: WriteTransaction, batch: Sequence[DeadLetter]) -> list[Outco
 def _ack_at_once(tx: WriteTransaction, sheet: Sheet) -> bool:
     """The whole batch in few statements. False: not all of them matched, and nothing was changed."""
     tx.db.execute("SAVEPOINT at_once")
-    for fence, owner, rows, count in sheet.loans:
-        values = (tx.now, tx.wall, sheet.result, rows, fence, fence, owner)
-        if tx.db.execute(_ACK, values).rowcount != count:
+    for loan in sheet.loans:
+        if not _ack_loan(tx, loan, sheet):
             tx.db.execute("ROLLBACK TO at_once")
             tx.db.execute("RELEASE at_once")
             return False
@@ -118,6 +135,18 @@ def _ack_at_once(tx: WriteTransaction, sheet: Sheet) -> bool:
     if sheet.result is None:
         _keep_results(tx, [(int(row_of(entry.lease)), entry.result) for entry in sheet.batch])
     return True
+
+
+def _ack_loan(tx: WriteTransaction, loan: LoanAcks, sheet: Sheet) -> bool:
+    """Ack what there is of one loan, and seal its claims. False: not all of it matched."""
+    fence, owner, rows, count, claim_fence, ids = loan
+    values = (tx.now, tx.wall, sheet.result, rows, fence, fence, owner)
+    if claim_fence is None:
+        return tx.db.execute(_ACK, values).rowcount == count
+    return (
+        lease_claims.seal(tx, owner, claim_fence, ids, count, sheet.result, sheet.batch)
+        and tx.db.execute(_ACK_SEALED, values).rowcount == count
+    )
 
 
 def _keep_results(tx: WriteTransaction, results: Sequence[tuple[int, bytes]]) -> None:
@@ -129,7 +158,7 @@ def _keep_results(tx: WriteTransaction, results: Sequence[tuple[int, bytes]]) ->
 def _ack_what_stands(tx: WriteTransaction, sheet: Sheet) -> list[Outcome]:
     """Ack a batch with stale leases, keys, notes or hand-offs in it."""
     leases = [entry.lease for entry in sheet.batch]
-    standing = _find_once(tx, leases)
+    standing, sealed = _without_lost_claims(tx, sheet.batch, _find_once(tx, leases))
     mine = [(held, entry) for held, entry in zip(standing, sheet.batch, strict=True) if held is not None]
     rows = listed([held.seq for held, _ in mine])
     tx.db.execute(
@@ -144,7 +173,22 @@ def _ack_what_stands(tx: WriteTransaction, sheet: Sheet) -> list[Outcome]:
     for place, parcel in sheet.handoffs.items():
         if standing[place] is not None:
             _hand_off(tx, parcel)
-    return _outcomes(tx, leases, standing, Outcome.DELETED)
+    outcomes = _outcomes(tx, leases, standing, Outcome.DELETED)
+    return [Outcome.DELETED if place in sealed else outcome for place, outcome in enumerate(outcomes)]
+
+
+def _without_lost_claims(
+    tx: WriteTransaction, batch: Sequence[Ack], standing: Sequence[LeasedRow | None]
+) -> tuple[list[LeasedRow | None], set[int]]:
+    """Take out what has lost its claim. Also the places of acks that are repeated: these very claims are done."""
+    if all(entry.claim is None for entry in batch):
+        return list(standing), set()
+    states = lease_claims.states(tx, batch)
+    left = [
+        held if entry.claim is None or place in states else None
+        for place, (entry, held) in enumerate(zip(batch, standing, strict=True))
+    ]
+    return left, {place for place, state in states.items() if left[place] is None and state == "done"}
 
 
 def _hand_off(tx: WriteTransaction, parcel: PreparedSend) -> None:

@@ -13,7 +13,7 @@ import msgspec
 from tenure import envelope
 from tenure.announcement import AnnounceRequest
 from tenure.broker import Broker
-from tenure.claim import ClaimAnswer, ClaimRequest, Conflict, Done, Fresh, Running, Scope, digest
+from tenure.claim import ClaimAnswer, ClaimRequest, Conflict, Done, Fresh, Running, Scope, Token, digest
 from tenure.clock import Clock
 from tenure.errors import BodyUndecodable, BrokerUnavailable, OwnerRetired
 from tenure.lease import Lease
@@ -58,6 +58,9 @@ class Taker:
     ) -> list[tuple[Mine, Verdict | None]]:
         """Read, claim, then the limits; as `Ownership.take`."""
         read = [own(self._read(lease)) for lease in leases]
+        for one, _ in read:
+            if one.lease.is_claimed and one.token is None and one.message is not None:
+                _note_claim(one, one.message, owner)
         is_exact = self._traits.settles_exactly_once
         asking = [
             one
@@ -168,3 +171,8 @@ class Taker:
         """
         was_begun = counters.attempts or counters.crashes or counters.lost
         return not was_begun and self._wall() >= moment
+
+
+def _note_claim(one: Owned, message: Message, owner: str) -> None:
+    """Note the claim that came with the lease: under its fence, and for as long."""
+    one.token = Token(Scope.of(message), one.id, owner, one.lease.fence, one.lease.seconds)

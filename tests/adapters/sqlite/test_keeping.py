@@ -106,9 +106,9 @@ async def test_pages_older_than_asked_for_are_not_looked_at(place: Place) -> Non
         await journal.append(events(place, 2, message_id="a"))
         move(place.clock, 100.0)
     now = place.clock.wall()
-    assert [stored.seq for stored in await journal.about("a", since=now - 100.0)] == [5, 6]
-    assert [stored.seq for stored in await journal.about("a", since=now - 100.5)] == [5, 6]
-    assert [stored.seq for stored in await journal.about("a", since=now - 200.0)] == [3, 4, 5, 6]
+    assert [stored.seq for stored in await journal.about("a", since=now - 101.0)] == [5, 6]
+    assert [stored.seq for stored in await journal.about("a", since=now - 199.0)] == [5, 6]
+    assert [stored.seq for stored in await journal.about("a", since=now - 202.0)] == [3, 4, 5, 6]
 
 
 @pytest.mark.parametrize("id", ['say "a"', "Zoë/1", "back\\slash", "", "*", "%", "x\ny"])

@@ -212,8 +212,8 @@ class SqliteBroker:
     def _ack(self, tx: WriteTransaction, sheet: settling.Sheet) -> list[Outcome]:
         outcomes = settling.ack(tx, sheet)
         self._watched.stir(tx, sheet.batch)
-        for parcel in sheet.handoffs.values():
-            self._noted.note(tx, parcel.sound_queues)
+        if sheet.handoffs is not None:
+            self._noted.note(tx, sheet.handoffs.sound_queues)
         return outcomes
 
     async def nack(self, batch: Sequence[Nack]) -> list[Settlement]:

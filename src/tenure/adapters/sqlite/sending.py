@@ -101,6 +101,15 @@ def prepare(batch: Sequence[Outgoing], body_limit: int, wall: float) -> Prepared
     return PreparedSend(entries, None, queues, sound, is_limited)
 
 
+def only(parcel: PreparedSend, chosen: Sequence[bool]) -> PreparedSend:
+    """The chosen messages of a batch."""
+    if all(chosen):
+        return parcel
+    entries = [entry for entry, is_chosen in zip(parcel.entries, chosen, strict=True) if is_chosen]
+    queues = {entry.message.queue for entry in entries}
+    return PreparedSend(entries, None, queues, queues & parcel.sound_queues, parcel.is_limited)
+
+
 def refusal(outgoing: Outgoing, body_limit: int) -> Reason | None:
     """Why `send` would refuse it, whatever the file says. None: it would not."""
     message = outgoing.message

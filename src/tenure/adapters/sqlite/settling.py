@@ -1,7 +1,8 @@
 """Settling: ack, nack, give back, dead letter. A stale holder changes nothing.
 
-An ack is an update in place: the row becomes the record. The usual ack (no key, no notes, no hand-offs) is done for the
-whole batch at once. If it changed fewer rows than expected, it is undone, and the valid leases are found first.
+An ack is an update in place: the row becomes the record. The usual ack (no notes, no key but one that was claimed with
+the lease) is done for the whole batch at once, hand-offs and all. If it changed fewer rows than expected, it is undone,
+and the valid leases are found first.
 
 Run by `writer.py` for `broker.py`. What was returned is leased again by `lending.py`.
 """
@@ -50,8 +51,10 @@ class Sheet(NamedTuple):
     loans: list[LoanAcks]
     #: What all of them have as their result. None: they differ.
     result: bytes | None
-    #: By place in the batch.
-    handoffs: dict[int, PreparedSend]
+    #: Of all of them, in order. None: there are none.
+    handoffs: PreparedSend | None
+    #: For each hand-off, the place of its ack in the batch.
+    handoff_places: Sequence[int]
     #: Duplicates of work that is done are among them: these announce nothing.
     has_duplicates: bool
 
@@ -72,6 +75,7 @@ def prepare_acks(batch: Sequence[Ack], body_limit: int, wall: float) -> Sheet:
             ids.append(lease.id)
         has_duplicates = has_duplicates or entry.is_duplicate
     results = {entry.result for entry in batch}
+    handoffs = [(place, out) for place, entry in enumerate(batch) if entry.handoffs for out in entry.handoffs]
     return Sheet(
         batch,
         [
@@ -79,14 +83,17 @@ def prepare_acks(batch: Sequence[Ack], body_limit: int, wall: float) -> Sheet:
             for (fence, owner, claim_fence), (own, claimed) in loans.items()
         ],
         results.pop() if len(results) == 1 else None,
-        {place: prepare(entry.handoffs, body_limit, wall) for place, entry in enumerate(batch) if entry.handoffs},
+        prepare([out for _, out in handoffs], body_limit, wall) if handoffs else None,
+        [place for place, _ in handoffs],
         has_duplicates,
     )
 
 
 def ack(tx: WriteTransaction, sheet: Sheet) -> list[Outcome]:
     """Delete messages whose work is done."""
-    if not sheet.handoffs and not sheet.has_duplicates and _ack_at_once(tx, sheet):
+    if not sheet.has_duplicates and _ack_at_once(tx, sheet):
+        if sheet.handoffs is not None:
+            _hand_off(tx, sheet.handoffs)
         return [Outcome.DELETED] * len(sheet.batch)
     return _ack_what_stands(tx, sheet)
 
@@ -156,7 +163,7 @@ def _keep_results(tx: WriteTransaction, results: Sequence[tuple[int, bytes]]) ->
 
 
 def _ack_what_stands(tx: WriteTransaction, sheet: Sheet) -> list[Outcome]:
-    """Ack a batch with stale leases, keys, notes or hand-offs in it."""
+    """Ack a batch with stale leases, keys or notes in it."""
     leases = [entry.lease for entry in sheet.batch]
     standing, sealed = _without_lost_claims(tx, sheet.batch, _find_once(tx, leases))
     mine = [(held, entry) for held, entry in zip(standing, sheet.batch, strict=True) if held is not None]
@@ -170,9 +177,9 @@ def _ack_what_stands(tx: WriteTransaction, sheet: Sheet) -> list[Outcome]:
     message_notes.tidy(tx, [held.seq for held, _ in mine if held.extras & NOTED])
     announcing.silence(tx, [held.seq for held, entry in mine if entry.is_duplicate])
     finish_keys(tx, [(held.id, entry.result) for held, entry in mine])
-    for place, parcel in sheet.handoffs.items():
-        if standing[place] is not None:
-            _hand_off(tx, parcel)
+    if sheet.handoffs is not None:
+        stands = [standing[place] is not None for place in sheet.handoff_places]
+        _hand_off(tx, sending.only(sheet.handoffs, stands))
     outcomes = _outcomes(tx, leases, standing, Outcome.DELETED)
     return [Outcome.DELETED if place in sealed else outcome for place, outcome in enumerate(outcomes)]
 

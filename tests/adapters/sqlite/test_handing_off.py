@@ -1,0 +1,35 @@
+"""Hand-offs of a batch of acks are stored together, and only those whose ack took effect."""
+
+from tenure.message import MessageState, Outgoing
+from tenure.settlement import Ack, GiveBack, Outcome
+
+from .place import Place, message
+from .test_committing import begins
+
+
+async def test_hand_offs_of_a_batch_are_stored_by_one_statement(place: Place) -> None:
+    await place.send(*(f"p{n}" for n in range(8)))
+    leases = await place.lease(8)
+    statements = begins(place)
+    settled = await place.broker.ack([Ack(lease, b"1", (Outgoing(message(f"h-{lease.id}")),)) for lease in leases])
+    assert [one.outcome for one in settled] == [Outcome.DELETED] * 8
+    assert sum(statement.startswith("INSERT INTO message ") for statement in statements) == 1
+    assert [lease.id for lease in await place.lease(10)] == [f"h-p{n}" for n in range(8)]
+
+
+async def test_a_stale_ack_among_others_hands_nothing_on(place: Place) -> None:
+    await place.send("a", "b", "c")
+    leases = await place.lease(3)
+    await place.broker.give_back([GiveBack(leases[1])])
+    acks = [Ack(lease, b"1", (Outgoing(message(f"h-{lease.id}")),)) for lease in leases]
+    settled = await place.broker.ack(acks)
+    assert [one.outcome for one in settled] == [Outcome.DELETED, Outcome.ALREADY_GONE, Outcome.DELETED]
+    assert await place.state.records.get("h-b") is None
+    assert [(await place.record(id)).state for id in ("h-a", "h-c")] == [MessageState.READY] * 2
+
+
+async def test_a_known_hand_off_is_stored_once(place: Place) -> None:
+    await place.send("a", "b")
+    leases = await place.lease(2)
+    await place.broker.ack([Ack(lease, b"1", (Outgoing(message("same")),)) for lease in leases])
+    assert [lease.id for lease in await place.lease(10)] == ["same"]

@@ -110,7 +110,12 @@ def _claim(tx: WriteTransaction, batch: Sequence[ClaimRequest]) -> list[ClaimAns
     fence = tx.next_fence(batch[0].owner, "claim", 0.0) if None in answers else 0
     _start(tx, started, fence)
     announcing.learn(
-        tx, [(one.id, one.scope.generation, one.announce) for _, one in started if one.announce is not None]
+        tx,
+        [
+            (one.id, one.scope.generation, one.announce)
+            for one, answer in zip(batch, answers, strict=True)
+            if one.announce is not None and (answer is None or isinstance(answer, Fresh)) and one.id not in gone
+        ],
     )
     return [
         Fresh(Token(request.scope, request.id, request.owner, fence, request.seconds)) if answer is None else answer

@@ -2,7 +2,8 @@
 
 import asyncio
 
-from tenure.message import MessageState
+from tenure.claim import ClaimRequest, Fresh, Scope, digest
+from tenure.message import Message, MessageState
 from tenure.tasks.context import Context
 from tenure.testing.harness import Harness, NotApplicable
 from tenure.testing.workers import Actor, Stage
@@ -212,6 +213,12 @@ class Outages:
             wire = stage.wire()
             wire.away("ledger.*")
             id = await stage.submit(work.bind(), key="k")
+            # So that no lease comes with its claim. It has lapsed when the ledger is back.
+            message = Message(id="another", queue=stage.queue, task="work", body=work.bind().body, key="k")
+            stranger = (await harness.owner()).id
+            request = ClaimRequest(Scope.of(message), message.id, stranger, 15.0, digest(message))
+            (answer,) = await harness.state.ledger.claim([request])
+            assert isinstance(answer, Fresh)
             await stage.start(wire=wire)
             await asyncio.sleep(20)
             record = await harness.record(id)

@@ -118,8 +118,8 @@ class Owning:
     async def test_another_payload_under_a_key_is_dead(self, harness: Harness) -> None:
         consumer = await _consumer(harness)
         message = await harness.put(key="k")
-        lease = await consumer.leased()
         await _claimed_elsewhere(harness, message)
+        lease = await consumer.leased()
         other = msgspec.structs.replace(message, body=msgspec.Raw(b'{"another":"payload"}'))
         one, verdict = await consumer.take(msgspec.structs.replace(lease, envelope=encode(other)))
         assert _code(verdict) == "key_conflict"
@@ -234,7 +234,8 @@ class Owning:
 
     async def test_without_the_ledgers_word_nothing_is_taken(self, harness: Harness) -> None:
         consumer = await _consumer(harness)
-        await harness.put(key="k")
+        message = await harness.put(key="k")
+        await _claimed_elsewhere(harness, message)  # so that no lease comes with its claim
         lease = await consumer.leased()
         consumer.wire.away("ledger.*")
         one, verdict = await consumer.take(lease)

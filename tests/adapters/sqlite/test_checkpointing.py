@@ -108,6 +108,36 @@ async def test_one_at_a_time_makes_them(tmp_path: Path) -> None:
             assert len(others) == 1
 
 
+async def test_a_worker_with_little_to_do_copies_little_at_a_time(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """No message moves while its thread copies: a second's worth takes a few milliseconds, 8 MiB take long."""
+    monkeypatch.setattr(checkpoint, "EARLY_COMMITS", 4)
+    clock = VirtualClock()
+    async with Place(tmp_path / "q.db", clock) as place:
+        with checkpoints(place) as made:
+            for number in range(8):
+                await place.send(f"before{number}")
+            await settled(place)
+            assert made == []  # only the process that sweeps does so
+            await place.broker.sweep(SWEEP)
+            await settled(place)
+            assert len(made) == 1
+            for number in range(8):
+                await place.send(f"now{number}")
+            await settled(place)
+            assert len(made) == 1  # a second is not over
+            clock.now += 1.0
+            await place.send("later")
+            await settled(place)
+            assert len(made) == 2
+            clock.now += 1.0
+            await place.send("last")
+            await settled(place)
+            assert len(made) == 2  # not worth it
+        assert wal_of(place.path) <= checkpoint.SWEEPER_BYTES
+
+
 async def test_what_was_copied_is_not_copied_again(tmp_path: Path) -> None:
     """Two checkpoints in a row with a commit beside the second: that is what damages files before SQLite 3.51.3."""
     clock = VirtualClock()

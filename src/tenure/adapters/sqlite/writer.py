@@ -282,6 +282,7 @@ class Writer:
             self._fail(jobs, error, at_commit=True)
             return set()
         self._stalls.end(self._timeline.now())
+        self.checkpointer.note_commit()
         if must_last:
             # After the commit and before the answers: what is answered is in the file that the path names.
             self._file.check_commit()

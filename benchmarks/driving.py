@@ -89,8 +89,18 @@ def latency(url: str, seconds: float) -> dict[str, float]:
     with waiting_worker(url, "wait", seconds + 2) as process:
         asyncio.run(_send_at_pace(url, seconds))
         answer = last_line(process.communicate()[0])
-    found = sorted(answer["latencies"])
-    return {"count": len(found), "p50_ms": found[len(found) // 2] * 1e3, "p99_ms": found[int(len(found) * 0.99)] * 1e3}
+    return quantiles(answer["latencies"])
+
+
+def quantiles(latencies: list[float]) -> dict[str, float]:
+    """Of seconds, in milliseconds."""
+    found = sorted(latencies)
+    return {
+        "count": len(found),
+        "p50_ms": found[len(found) // 2] * 1e3,
+        "p99_ms": found[int(len(found) * 0.99)] * 1e3,
+        "max_ms": found[-1] * 1e3,
+    }
 
 
 def idle(url: str, seconds: float) -> float:

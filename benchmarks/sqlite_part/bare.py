@@ -1,7 +1,8 @@
 """The yardstick: the least that sqlite3 can do for a queue with the same durability, in batches of 100.
 
-One table, one partial index, no owner, no fence, no record, no result, no process but this one: insert,
-claim by `UPDATE … RETURNING`, delete; a commit for each step. Nothing that promises anything can be faster.
+One table, one partial index, no owner, no fence, no record, no result, no process but this one: insert, claim by
+`UPDATE … RETURNING`, delete. The last batch is deleted and the next one is claimed in one commit, so a hundred messages
+cost one. Nothing that promises anything can be faster.
 """
 
 import sqlite3
@@ -42,12 +43,13 @@ def drain(connection: sqlite3.Connection) -> float:
         "RETURNING id, body"
     )
     start = time.perf_counter()
+    done: list[int] = []
     while True:
         connection.execute("BEGIN IMMEDIATE")
+        if done:
+            connection.execute(f"DELETE FROM queue WHERE id IN ({','.join('?' * len(done))})", done)  # noqa: S608
         rows = connection.execute(claim).fetchall()
         connection.execute("COMMIT")
         if not rows:
             return time.perf_counter() - start
-        connection.execute("BEGIN IMMEDIATE")
-        connection.executemany("DELETE FROM queue WHERE id = ?", [(row[0],) for row in rows])
-        connection.execute("COMMIT")
+        done = [row[0] for row in rows]

@@ -13,7 +13,7 @@ from statistics import median
 from typing import Any
 
 from benchmarks import driving
-from benchmarks.sqlite_part import bare
+from benchmarks.sqlite_part import bare, bare_pace
 from tenure import Tenure
 from tenure.message import Message, Outgoing, new_id
 
@@ -30,6 +30,10 @@ def address() -> Iterator[str]:
     """The URL of a database of its own."""
     with place() as path:
         yield f"sqlite:///{path}"
+
+
+#: As large as the envelope of a small message.
+_BODY = b'{"tenure":1,"id":"019b76e9ea40fd8e0cebc9fdd1e87b86","queue":"default-tasks","task":"noop","body":{"n":1}}'
 
 
 def bare_loop(count: int) -> dict[str, float]:
@@ -80,6 +84,30 @@ def latency(seconds: float) -> dict[str, float]:
     """50 messages a second: submit to handler start, in milliseconds."""
     with address() as url:
         return driving.latency(url, seconds)
+
+
+def bare_latency(seconds: float) -> dict[str, float]:
+    """The same through the bare table."""
+    with place() as path:
+        return bare_pace.latency(path, seconds)
+
+
+def inserting(count: int) -> float:
+    """Microseconds of one bare insert that waits for the disk; the median."""
+    with place() as path:
+        connection = bare.connect(path)
+        taken = [bare_pace.insert(connection, _BODY) for _ in range(count)]
+        connection.close()
+    return median(taken) * 1e6
+
+
+def worker_cpu(kind: str, count: int) -> float:
+    """Microseconds of CPU that a worker takes for each message of a kind (`kinds_worker.py`)."""
+    with address() as url:
+        answer = driving.last_line(
+            driving.run("benchmarks.sqlite_part.kinds_worker", kind, count, env=driving.environment(url))
+        )
+    return float(answer["cpu"]) / count * 1e6
 
 
 def idle(seconds: float) -> float:

@@ -14,7 +14,7 @@ import logging
 import sqlite3
 import threading
 from collections.abc import Callable
-from queue import Empty, SimpleQueue
+from queue import SimpleQueue
 
 from tenure.adapters.sqlite import faults
 from tenure.adapters.sqlite.checkpoint import Checkpointer
@@ -140,15 +140,13 @@ class Writer:
     def _gather(self, limit: int) -> list[WriteJob]:
         """Take all other waiting jobs."""
         jobs: list[WriteJob] = []
-        try:
-            while len(jobs) < limit and not self._ended:
-                job = self._queue.get_nowait()
-                if job is None:
-                    self._ended = True
-                else:
-                    jobs.append(job)
-        except Empty:
-            pass
+        # Only this thread takes jobs, so what is there stays there.
+        while len(jobs) < limit and not self._ended and not self._queue.empty():
+            job = self._queue.get_nowait()
+            if job is None:
+                self._ended = True
+            else:
+                jobs.append(job)
         return jobs
 
     def _serve(self, jobs: list[WriteJob]) -> None:

@@ -38,7 +38,7 @@ class LoanAcks(NamedTuple):
     fence: int
     owner: str
     rows: str
-    count: int
+    size: int
     #: The fence of their claims, and their ids as a list. None: they have no claim.
     claim_fence: int | None
     ids: str
@@ -146,13 +146,13 @@ def _ack_at_once(tx: WriteTransaction, sheet: Sheet) -> bool:
 
 def _ack_loan(tx: WriteTransaction, loan: LoanAcks, sheet: Sheet) -> bool:
     """Ack what there is of one loan, and seal its claims. False: not all of it matched."""
-    fence, owner, rows, count, claim_fence, ids = loan
+    fence, owner, rows, size, claim_fence, ids = loan
     values = (tx.now, tx.wall, sheet.result, rows, fence, fence, owner)
     if claim_fence is None:
-        return tx.db.execute(_ACK, values).rowcount == count
+        return tx.db.execute(_ACK, values).rowcount == size
     return (
-        lease_claims.seal(tx, owner, claim_fence, ids, count, sheet.result, sheet.batch)
-        and tx.db.execute(_ACK_SEALED, values).rowcount == count
+        lease_claims.seal(tx, owner, claim_fence, ids, size, sheet.result, sheet.batch)
+        and tx.db.execute(_ACK_SEALED, values).rowcount == size
     )
 
 

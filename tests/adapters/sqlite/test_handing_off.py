@@ -1,5 +1,9 @@
 """Hand-offs of a batch of acks are stored together, and only those whose ack took effect."""
 
+import pytest
+
+from tenure import envelope
+from tenure.adapters.sqlite import judged
 from tenure.message import MessageState, Outgoing
 from tenure.settlement import Ack, GiveBack, Outcome
 
@@ -33,3 +37,29 @@ async def test_a_known_hand_off_is_stored_once(place: Place) -> None:
     leases = await place.lease(2)
     await place.broker.ack([Ack(lease, b"1", (Outgoing(message("same")),)) for lease in leases])
     assert [lease.id for lease in await place.lease(10)] == ["same"]
+
+
+async def test_a_hand_off_that_was_judged_is_encoded_once(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    encoded: list[str] = []
+    encode = envelope.encode
+    monkeypatch.setattr(envelope, "encode", lambda one: encoded.append(one.id) or encode(one))
+    await place.send("a", "b")
+    leases = await place.lease(2)
+    del encoded[:]
+    known, unknown = Outgoing(message("known")), Outgoing(message("unknown"))
+    assert place.broker.refusal(known) is None
+    await place.broker.ack([Ack(leases[0], b"1", (known,)), Ack(leases[1], b"1", (unknown,))])
+    assert sorted(encoded) == ["known", "unknown"]
+    assert sorted(lease.id for lease in await place.lease(10)) == ["known", "unknown"]
+
+
+def test_what_was_judged_and_never_stored_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(judged, "_MOST", 3)
+    known = judged.Judged()
+    given = [Outgoing(message(f"m{number}")) for number in range(5)]
+    assert [known.refusal(one, 1 << 20) for one in given] == [None] * 5
+    assert [known.take(one) is not None for one in given] == [False, False, False, True, True]
+    assert known.take(given[4]) is None, "it is handed on once"
+    large = Outgoing(message("large", headers={"x": "x" * 5000}))
+    assert known.refusal(large, 1 << 20) is None
+    assert known.take(large) is None

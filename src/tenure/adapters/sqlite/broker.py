@@ -31,6 +31,7 @@ from tenure.adapters.sqlite import (
 )
 from tenure.adapters.sqlite.browsing import Browse
 from tenure.adapters.sqlite.fairness import QueueTurns
+from tenure.adapters.sqlite.judged import Judged
 from tenure.adapters.sqlite.ready_rows import RowBounds
 from tenure.adapters.sqlite.store import SqliteStore
 from tenure.adapters.sqlite.timeline import micros
@@ -78,6 +79,7 @@ class SqliteBroker:
         self._turns = QueueTurns()
         self._noted = queue_list.NotedQueues()
         self._watched = limiting.Watched()
+        self._judged = Judged()
         self._is_idle = True
         self._traits = BrokerTraits(
             min_lease_seconds=0.05,
@@ -145,7 +147,7 @@ class SqliteBroker:
 
     def refusal(self, outgoing: Outgoing) -> Reason | None:
         """Why `send` would refuse it."""
-        return sending.refusal(outgoing, self._traits.body_limit)
+        return self._judged.refusal(outgoing, self._traits.body_limit)
 
     async def put_aside(self, batch: Sequence[Refused]) -> None:
         """Store refused hand-offs as dead letters."""
@@ -206,7 +208,7 @@ class SqliteBroker:
 
     async def ack(self, batch: Sequence[Ack]) -> list[Settlement]:
         """Done: result and hand-offs commit with it."""
-        sheet = settling.prepare_acks(batch, self._traits.body_limit, self._store.clock.wall())
+        sheet = settling.prepare_acks(batch, self._traits.body_limit, self._store.clock.wall(), self._judged)
         return _settlements(await self._store.write(lambda tx: self._ack(tx, sheet)))
 
     def _ack(self, tx: WriteTransaction, sheet: settling.Sheet) -> list[Outcome]:

@@ -14,6 +14,7 @@ import msgspec
 
 from tenure import envelope
 from tenure.adapters.sqlite import announcing
+from tenure.adapters.sqlite.judged import Judged
 from tenure.adapters.sqlite.placeholders import listed, pieces
 from tenure.adapters.sqlite.queue_room import QueueRoom
 from tenure.adapters.sqlite.states import DELAYED, KEYED, READY
@@ -68,18 +69,20 @@ class PreparedSend(NamedTuple):
     is_limited: bool = False
 
 
-def prepare(batch: Sequence[Outgoing], body_limit: int, wall: float) -> PreparedSend:
-    """Encode everything. Runs in the caller's loop, so that the lock is held for less."""
+def prepare(batch: Sequence[Outgoing], body_limit: int, wall: float, judged: Judged | None = None) -> PreparedSend:
+    """Encode everything that is not `judged`. Runs in the caller's loop, so that the lock is held for less."""
     entries = []
     is_simple, is_limited = True, False
     for outgoing in batch:
         message = outgoing.message
-        refusal = unsendable(outgoing)
-        if refusal is not None:
-            entries.append(NewRow(message, b"", wall, refusal=refusal))
-            is_simple = False
-            continue
-        raw = envelope.encode(message)
+        raw = None if judged is None else judged.take(outgoing)
+        if raw is None:
+            refusal = unsendable(outgoing)
+            if refusal is not None:
+                entries.append(NewRow(message, b"", wall, refusal=refusal))
+                is_simple = False
+                continue
+            raw = envelope.encode(message)
         entry = NewRow(message, raw, message.sent_at or wall, outgoing.delay_seconds, outgoing.unique_seconds)
         if outgoing.most_waiting is not None:
             entry.most_waiting = outgoing.most_waiting
@@ -108,12 +111,6 @@ def only(parcel: PreparedSend, chosen: Sequence[bool]) -> PreparedSend:
     entries = [entry for entry, is_chosen in zip(parcel.entries, chosen, strict=True) if is_chosen]
     queues = {entry.message.queue for entry in entries}
     return PreparedSend(entries, None, queues, queues & parcel.sound_queues, parcel.is_limited)
-
-
-def refusal(outgoing: Outgoing, body_limit: int) -> Reason | None:
-    """Why `send` would refuse it, whatever the file says. None: it would not."""
-    message = outgoing.message
-    return unsendable(outgoing) or of_size(message, len(envelope.encode(message)), body_limit)
 
 
 def store(tx: WriteTransaction, parcel: PreparedSend) -> list[Sent]:

@@ -13,6 +13,7 @@ from typing import NamedTuple, TypeVar
 
 from tenure.adapters.sqlite import announcing, lease_claims, message_notes, sending
 from tenure.adapters.sqlite.claim_release import finish_keys
+from tenure.adapters.sqlite.judged import Judged
 from tenure.adapters.sqlite.placeholders import listed, pieces, placeholders
 from tenure.adapters.sqlite.receipt import STAND, LeasedRow, find, row_of
 from tenure.adapters.sqlite.sending import PreparedSend, prepare, store, store_as_it_is
@@ -59,7 +60,7 @@ class Sheet(NamedTuple):
     has_duplicates: bool
 
 
-def prepare_acks(batch: Sequence[Ack], body_limit: int, wall: float) -> Sheet:
+def prepare_acks(batch: Sequence[Ack], body_limit: int, wall: float, judged: Judged) -> Sheet:
     """Sort by loan, and encode the hand-offs. Runs in the caller's loop."""
     loans: dict[tuple[int, str, int | None], tuple[list[str], list[str]]] = {}
     rows, ids = list[str](), list[str]()
@@ -83,7 +84,7 @@ def prepare_acks(batch: Sequence[Ack], body_limit: int, wall: float) -> Sheet:
             for (fence, owner, claim_fence), (own, claimed) in loans.items()
         ],
         results.pop() if len(results) == 1 else None,
-        prepare([out for _, out in handoffs], body_limit, wall) if handoffs else None,
+        prepare([out for _, out in handoffs], body_limit, wall, judged) if handoffs else None,
         [place for place, _ in handoffs],
         has_duplicates,
     )

@@ -31,7 +31,7 @@ OTHER = -m pytest --loop=test -m "not scenario and not outage and not cloud" $(S
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 .SUFFIXES:
-.PHONY: help run quick test test-all test-others redis70 prometheus ffmpeg check fmt reference docs dashboard dashboard-dev screenshots example-pipeline example-service example-video soak bench lock clean $(VERSIONS:%=test-%)
+.PHONY: help run quick test test-all test-others redis70 prometheus ffmpeg check fmt reference docs dashboard dashboard-dev screenshots example-pipeline example-service example-video soak bench proof-speed proof-faults proof-lock lock clean $(VERSIONS:%=test-%)
 
 help: ## Print this
 	@awk 'BEGIN { FS = ":.*## " } /^[a-z-]+:.*## / { printf "make %-15s %s\n", $$1, $$2 }' Makefile
@@ -119,6 +119,15 @@ soak: .venv/.dev .venv/.npm ## Play the scenarios of faults for longer, on every
 
 bench: .venv/.dev .venv/.npm ## Run the benchmarks; ARGS go to `python -m benchmarks`
 	$(BIN)/python -m benchmarks $(ARGS)
+
+proof-speed: .venv/.dev ## Install ten other queues, each in an environment of its own, and compare their speed with Tenure's; ARGS: --only, --quick, --json, --update-docs
+	@$(BIN)/python -m benchmarks.proof.speed $(ARGS)
+
+proof-faults: .venv/.dev .venv/.npm ## Likewise, and kill, freeze and cut off each of them; ARGS: also --faults
+	@$(BIN)/python -m benchmarks.proof.faults $(ARGS)
+
+proof-lock: .venv/.dev # Pin the other queues anew; ARGS=--upgrade for newer releases of what they need
+	$(BIN)/python -m benchmarks.proof.environment $(ARGS)
 
 example-pipeline: .venv/.dev ## Run examples/content_pipeline, kill each of its services once, count what readers got; ARGS: a URL, --compare
 	@PYTHONPATH=examples $(BIN)/python -m content_pipeline --folder build/content-pipeline $(ARGS)

@@ -251,6 +251,13 @@ PARTS: tuple[Part, ...] = (
         (Rule(("scenarios/test_other_loop.py",)),),
     ),
     Part(
+        "peers",
+        "Ten other queues, installed and run as `make proof-speed` and `make proof-faults` do. About those tables, and no"
+        " promise of Tenure: test_proof.py makes small ones with Tenure and a bare loop.",
+        6,
+        (Rule(("test_proof_peers.py",)),),
+    ),
+    Part(
         "clouds",
         "Scenarios with real workers over the stand-ins for the clouds. The same promises are shown on SQLite and"
         " Valkey; every call of a cloud adapter that may be cut off is cut off in the part `faults`.",
@@ -273,7 +280,7 @@ NOT_QUICK: tuple[Rule, ...] = (
         "conformance/test_*azure*", "conformance/test_*dynamo*",
         "conformance/test_*redis*", "conformance/test_*sqs*", "docs/*", "docsite/*", "documents/*", "examples/*",
         "live/*",
-        "monitoring/prometheus/*", "scenarios/*", "standalone/*", "test_benchmarks.py", "test_servers.py", "typing/*",
+        "monitoring/prometheus/*", "scenarios/*", "standalone/*", "test_benchmarks.py", "test_proof.py", "test_servers.py", "typing/*",
     )),
     Rule(("conformance/test_state_machine.py",), ("TestRedis",)),
     Rule(("cli/test_health.py",), ("test_a_store_that_is_away_is_unhealthy",)),

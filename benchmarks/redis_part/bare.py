@@ -69,11 +69,11 @@ async def drain(client: Redis, count: int) -> dict[str, float]:
     done = 0
     while done < count:
         reply: Any = await client.xreadgroup(GROUP, "one", {STREAM: ">"}, count=BATCH)
-        ids, tasks = [], []
-        for id, fields in reply[0][1]:
-            tasks.append(asyncio.create_task(_handle(decode(fields[b"e"]))))
-            ids.append(id)
-        await asyncio.gather(*tasks)
+        entries = reply[0][1]
+        tasks = [asyncio.create_task(_handle(decode(fields[b"e"]))) for _, fields in entries]
+        for task in tasks:  # cheaper than `gather`, which puts a callback on each
+            await task
+        ids = [id for id, _ in entries]
         pipeline = client.pipeline(transaction=False)
         pipeline.xack(STREAM, GROUP, *ids)
         pipeline.xdel(STREAM, *ids)

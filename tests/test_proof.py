@@ -124,14 +124,15 @@ def test_the_speed_of_tenure_and_of_a_bare_loop_is_measured_in_turns(
     monkeypatch.setattr(speed, "FIRST", 600)
     monkeypatch.setattr(speed, "LARGEST", 600)
     monkeypatch.setattr(speed, "ROUNDS", {True: 1})
-    monkeypatch.setattr(speed, "BUDGET", {True: LATER})
     found = [contender("tenure_sqlite"), contender("bare_sqlite")]
     console = Console(file=io.StringIO(), width=200)
-    figures = speed.measure(found, console, quick=True)
+    figures = speed.measure(found, console, quick=True, budget=LATER)
     assert [one.reason for one in figures] == ["", ""]
     rates = [one.rates["fast"] for one in figures]
     assert all(rate is not None and len(rate.drained) == 1 and rate.drained[0] > 0 for rate in rates)
-    arguments = Arguments(["tenure_sqlite"], [], quick=True, json=tmp_path / "table.json", update_docs=False)
+    arguments = Arguments(
+        ["tenure_sqlite"], [], quick=True, budget=LATER, json=tmp_path / "table.json", update_docs=False
+    )
     page.finish(speed.document(figures, {"date": "today"}, arguments), arguments, console)
     assert (tmp_path / "table.json").exists()
 

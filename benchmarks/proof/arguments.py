@@ -4,6 +4,9 @@ import argparse
 from pathlib import Path
 from typing import NamedTuple
 
+#: Seconds in which `--quick` begins its last turn, so that it ends within five minutes.
+BUDGET = 230.0
+
 
 class Arguments(NamedTuple):
     """What was asked for."""
@@ -11,6 +14,8 @@ class Arguments(NamedTuple):
     only: list[str]
     faults: list[str]
     quick: bool
+    #: With `quick`: nothing new begins after so many seconds.
+    budget: float
     json: Path | None
     update_docs: bool
 
@@ -19,6 +24,7 @@ class Arguments(NamedTuple):
         words = [f"--only {','.join(self.only)}"] if self.only else []
         words += [f"--faults {','.join(self.faults)}"] if self.faults else []
         words += ["--quick"] if self.quick else []
+        words += [f"--budget {self.budget:g}"] if self.quick and self.budget != BUDGET else []
         return f'make {target} ARGS="{" ".join(words)}"' if words else f"make {target}"
 
 
@@ -30,6 +36,9 @@ def read_arguments(target: str, contenders: set[str], faults: list[str] | None =
     if faults is not None:
         parser.add_argument("--faults", default="", metavar="NAMES", help=f"with commas: {', '.join(faults)}")
     parser.add_argument("--quick", action="store_true", help="5 minutes at most: fewer messages, one round")
+    parser.add_argument(
+        "--budget", type=float, default=BUDGET, metavar="SECONDS", help="of --quick: nothing begins later"
+    )
     parser.add_argument("--json", type=Path, metavar="FILE", help="write every figure there")
     parser.add_argument("--update-docs", action="store_true", help="put the table into docs/explanation/proof.md")
     found = parser.parse_args()
@@ -38,7 +47,9 @@ def read_arguments(target: str, contenders: set[str], faults: list[str] | None =
         parser.error(f"there is no {strange[0]!r}; there are {names}")
     if strange := sorted(set(which) - set(faults or ())):
         parser.error(f"there is no fault {strange[0]!r}; there are {', '.join(faults or ())}")
-    return Arguments(only, which, found.quick, found.json, found.update_docs)
+    return Arguments(
+        only, which, found.quick, found.budget if found.quick else float("inf"), found.json, found.update_docs
+    )
 
 
 def _names(text: str) -> list[str]:

@@ -37,8 +37,6 @@ STEP = 50
 FIRST = 2_000
 SECONDS = {True: 2.0, False: 5.0}
 ROUNDS = {True: 1, False: 5}
-#: With `--quick` no turn begins later than so many seconds after the first one.
-BUDGET = {True: 240.0, False: float("inf")}
 SMALLEST, LARGEST = 500, 200_000
 #: The part of the messages between which the rate is taken.
 FROM, UNTIL = 0.10, 0.95
@@ -96,11 +94,11 @@ class _Turns:
         self._counts[one.key, mode] = 0
 
 
-def measure(found: list[Contender], console: Console, *, quick: bool) -> list[Figures]:
+def measure(found: list[Contender], console: Console, *, quick: bool, budget: float) -> list[Figures]:
     """Every contender in every configuration, in turns."""
     environments, reasons = install(found, console)
     turns = _Turns(found, environments)
-    latest = time.monotonic() + BUDGET[quick]
+    latest = time.monotonic() + budget
     with folder() as place, start_redis("valkey9", place) as server:
         for number, (one, mode) in itertools.product(range(ROUNDS[quick] + 1), turns.all):
             if not (count := turns.count(one, mode)):
@@ -228,7 +226,11 @@ def main() -> None:
     with folder() as place:
         machine = describe(place)
     found = chosen(contenders("redis", "sqlite"), arguments.only)
-    page.finish(document(measure(found, console, quick=arguments.quick), machine, arguments), arguments, console)
+    page.finish(
+        document(measure(found, console, quick=arguments.quick, budget=arguments.budget), machine, arguments),
+        arguments,
+        console,
+    )
 
 
 if __name__ == "__main__":

@@ -31,12 +31,10 @@ class Scale(NamedTuple):
     longest: float
     #: Seconds that a store is away.
     away: float = 2.0
-    #: No fault begins later than so many seconds after the first one.
-    budget: float = float("inf")
 
 
 FULL = Scale(lease=5.0, kills=10, patience=30.0, longest=180.0)
-QUICK = Scale(lease=3.0, kills=3, patience=14.0, longest=45.0, budget=230.0)
+QUICK = Scale(lease=3.0, kills=3, patience=14.0, longest=45.0)
 
 
 class Stage:

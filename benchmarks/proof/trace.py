@@ -35,7 +35,9 @@ def read_runs(trace: Path) -> list[Run]:
         if not one.get("run"):
             continue
         if one["kind"] == "start":
-            runs[one["run"]] = Run(one["id"], one["pid"], one["session"], one["at"], end=None, is_stopped=False)
+            runs[one["run"]] = Run(
+                str(one.get("id")), one["pid"], one["session"], one["at"], end=None, is_stopped=False
+            )
         elif one["run"] in runs:
             run = runs[one["run"]]
             runs[one["run"]] = run._replace(end=one["at"], is_stopped=one["kind"] == "stop")

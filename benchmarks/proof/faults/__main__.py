@@ -8,6 +8,7 @@ played at once.
 
 import itertools
 import os
+import subprocess
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor, as_completed
@@ -48,8 +49,13 @@ def play(one: Contender, environment: Environment, fault: str, scale: Scale, lat
             verdict = stage.verdict()
         except NotPossible as error:
             return {"told": "n/a", "reason": str(error)}
-        except Failed as error:
-            return {"told": "failed", "reason": str(error)}
+        except (
+            Failed,
+            OSError,
+            subprocess.SubprocessError,
+            TimeoutError,
+        ) as error:  # it must not cost the others theirs
+            return {"told": "failed", "reason": f"{type(error).__name__}: {error}"}
         finally:
             program.end()
             place.close()
@@ -57,11 +63,11 @@ def play(one: Contender, environment: Environment, fault: str, scale: Scale, lat
 
 
 def measure(
-    found: list[Contender], faults: list[str], console: Console, scale: Scale
+    found: list[Contender], faults: list[str], console: Console, scale: Scale, budget: float
 ) -> Iterator[tuple[Contender, str, dict[str, dict[str, Any]], str]]:
     """Every contender with every fault: the row, its version, its cells, and why there are none."""
     environments, reasons = install(found, console)
-    latest = time.monotonic() + scale.budget
+    latest = time.monotonic() + budget
     cells: dict[str, dict[str, dict[str, Any]]] = {one.key: {} for one in found}
     asked = [(fault, one) for fault, one in itertools.product(faults, found) if one.key in environments]
     with ThreadPoolExecutor(AT_ONCE) as pool, console.status("playing…") as status:
@@ -106,7 +112,9 @@ def main() -> None:
     with folder() as files:
         machine = describe(files)
     faults = arguments.faults or list(FAULTS)
-    rows = measure(chosen(everyone, arguments.only), faults, console, QUICK if arguments.quick else FULL)
+    rows = measure(
+        chosen(everyone, arguments.only), faults, console, QUICK if arguments.quick else FULL, arguments.budget
+    )
     page.finish(document(rows, faults, machine, arguments), arguments, console)
 
 

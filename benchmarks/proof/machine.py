@@ -8,6 +8,11 @@ from pathlib import Path
 from tests.servers import ask, start_redis
 
 
+def is_busy() -> bool:
+    """Whether others use this machine as much as it can be used."""
+    return os.getloadavg()[0] > (os.cpu_count() or 1)
+
+
 def describe(folder: Path) -> dict[str, str]:
     """By what it is called."""
     one, five, _ = os.getloadavg()

@@ -89,6 +89,18 @@ def _rate(value: float | None) -> str:
     return "–" if value is None else f"{value:,.0f}"
 
 
+#: What is said of a table that was made on a busy machine.
+_BUSY = {
+    "speed": (
+        "**The machine was busy with other work** (its load average is below). Contenders that ask the server for one"
+        " message at a time wait for a processor each time, and look slower than they are. Do not compare by this"
+        " table: make it again on a quiet machine."
+    ),
+    "faults": (
+        "**The machine was busy with other work** (its load average is below): what returns late may be counted as"
+        " stuck."
+    ),
+}
 #: The columns of a fault, by the field of a verdict.
 _COLUMNS = {
     "lost": "lost",
@@ -116,7 +128,7 @@ def _fault(fault: str, rows: list[dict[str, Any]]) -> Shown:
 
 def _notes(document: dict[str, Any]) -> list[str]:
     """What was configured and is guaranteed, and what could not be measured."""
-    notes = []
+    notes = [_BUSY[document["kind"]]] if document.get("busy") else []
     for row in document["rows"]:
         if row["reason"]:
             notes.append(f"**{row['name']}**: {row['reason']}.")

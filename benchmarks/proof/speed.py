@@ -21,7 +21,7 @@ from tests.servers import RedisServer, start_redis
 from benchmarks.proof import page
 from benchmarks.proof.arguments import Arguments, read_arguments
 from benchmarks.proof.environment import Environment, folder, install
-from benchmarks.proof.machine import describe
+from benchmarks.proof.machine import describe, is_busy
 from benchmarks.proof.peer import Contender, Mode, chosen, contenders
 from benchmarks.proof.program import Failed, Program
 
@@ -223,14 +223,12 @@ def main() -> None:
     """Measure what was asked for."""
     arguments = read_arguments("proof-speed", {one.key for one in contenders("redis", "sqlite")})
     console = Console()
+    busy = is_busy()
     with folder() as place:
         machine = describe(place)
     found = chosen(contenders("redis", "sqlite"), arguments.only)
-    page.finish(
-        document(measure(found, console, quick=arguments.quick, budget=arguments.budget), machine, arguments),
-        arguments,
-        console,
-    )
+    figures = measure(found, console, quick=arguments.quick, budget=arguments.budget)
+    page.finish(document(figures, machine, arguments) | {"busy": busy}, arguments, console)
 
 
 if __name__ == "__main__":

@@ -21,7 +21,7 @@ from benchmarks.proof import page
 from benchmarks.proof.arguments import Arguments, read_arguments
 from benchmarks.proof.environment import Environment, folder, install
 from benchmarks.proof.faults import FAULTS
-from benchmarks.proof.machine import describe
+from benchmarks.proof.machine import describe, is_busy
 from benchmarks.proof.peer import Contender, chosen, contenders
 from benchmarks.proof.place import NotPossible, make_place
 from benchmarks.proof.program import Failed, Program
@@ -74,11 +74,16 @@ def measure(
         playing = {
             pool.submit(play, one, environments[one.key], fault, scale, latest): (one, fault) for fault, one in asked
         }
-        for number, future in enumerate(as_completed(playing), 1):
-            one, fault = playing[future]
-            cells[one.key][fault] = future.result()
-            console.print(f"{fault}, {one.name}: {cells[one.key][fault]['told']}", highlight=False, markup=False)
-            status.update(f"{number} of {len(playing)} played…")
+        try:
+            for number, future in enumerate(as_completed(playing), 1):
+                one, fault = playing[future]
+                cell = cells[one.key][fault] = future.result()
+                console.print(f"{fault}, {one.name}: {cell['told']}", highlight=False, markup=False)
+                status.update(f"{number} of {len(playing)} played…")
+        except KeyboardInterrupt:
+            console.print("ending what is under way…")
+            pool.shutdown(cancel_futures=True)
+            raise
     for one in found:
         version = environments[one.key].versions() if one.key in environments else ""
         yield one, version, cells[one.key], reasons.get(one.key, "")
@@ -109,13 +114,14 @@ def main() -> None:
     everyone = [one for one in contenders("redis", "sqlite", "sqs", "azure") if one.peer.safe is not None]
     arguments = read_arguments("proof-faults", {one.key for one in everyone}, list(FAULTS))
     console = Console()
+    busy = is_busy()
     with folder() as files:
         machine = describe(files)
     faults = arguments.faults or list(FAULTS)
     rows = measure(
         chosen(everyone, arguments.only), faults, console, QUICK if arguments.quick else FULL, arguments.budget
     )
-    page.finish(document(rows, faults, machine, arguments), arguments, console)
+    page.finish(document(rows, faults, machine, arguments) | {"busy": busy}, arguments, console)
 
 
 if __name__ == "__main__":

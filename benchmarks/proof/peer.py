@@ -26,10 +26,25 @@ class Setup(NamedTuple):
     guarantee: str
     #: How many messages a process runs at a time. For the speed of `safe`, as many as in `fast`.
     slots: int
-    #: So many are started, where the command starts one process.
+    #: In so many processes: by one command where it has a word for it, else by so many. For the speed of `safe`
+    #: likewise as many as in `fast`.
     processes: int = 1
     #: It is the same as `fast` but for the slots, so its speed is the same.
     same_speed: bool = False
+
+    def scaled_as(self, other: "Setup") -> "Setup":
+        """The same with the slots and processes of another."""
+        return self._replace(slots=other.slots, processes=other.processes)
+
+    @property
+    def told(self) -> str:
+        """How it is set up."""
+        return self.how.format(slots=self.slots, processes=self.processes)
+
+    @property
+    def commands(self) -> int:
+        """How often its command is started."""
+        return 1 if any("{processes}" in word for word in self.worker) else self.processes
 
 
 class Peer(NamedTuple):

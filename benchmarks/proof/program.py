@@ -99,8 +99,7 @@ class Program:
         """`at`: PORT, STORE, LEASE: what its processes are told, by small names."""
         self.contender = contender
         setup = contender.peer.setup(mode)
-        #: How many messages a process runs at a time.
-        self.slots = contender.peer.fast.slots if for_speed else setup.slots
+        self._setup = setup.scaled_as(contender.peer.fast) if for_speed else setup
         self.mode = mode
         self.folder = folder
         self.trace = folder / "trace.jsonl"
@@ -115,6 +114,11 @@ class Program:
         told["PROOF_SLOTS"] = str(self.slots)
         own = {"PROOF_MODE": self.mode, "PROOF_TRACE": str(self.trace), "PROOF_FOLDER": str(self.folder)}
         return self._environment.variables() | own | told | self.settings
+
+    @property
+    def slots(self) -> int:
+        """How many messages a process runs at a time."""
+        return self._setup.slots
 
     def ask(self, *words: str, messages: list[tuple[str, str, float]] | None = None) -> dict[str, Any]:
         """What its program answers."""
@@ -133,14 +137,14 @@ class Program:
         answer: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
         return answer
 
-    def start(self, *, again: bool = False, **at: object) -> list[Worker]:
-        """Start a worker: as many processes as its configuration says. `at`: what these are told otherwise."""
-        setup = self.contender.peer.setup(self.mode)
-        told = {"url": self._url(at), "ttl": "10", "slots": str(self.slots)}
+    def start(self, **at: object) -> list[Worker]:
+        """Start its command as often as its configuration says. `at`: what these workers are told otherwise."""
+        setup = self._setup
+        told = {"url": self._url(at), "slots": str(setup.slots), "processes": str(setup.processes)}
         command = [word.format(**told) for word in setup.worker]
         new = [
             Worker(command, self._environment.program_folder, self._variables(**at), self._next_log(number))
-            for number in range(1 if again else setup.processes)
+            for number in range(setup.commands)
         ]
         self.workers += new
         return new

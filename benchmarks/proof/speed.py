@@ -30,7 +30,7 @@ PATIENCE = 30.0
 #: A turn ends so many seconds after its first message at the latest, and has the rate of what was done by then.
 LONGEST = {True: 5.0, False: 20.0}
 #: From fewer messages no rate is made.
-FEWEST = 20
+FEWEST = 10
 #: So often a process tells, and after 50 ms (`handler/work.py`).
 STEP = 50
 #: Messages of the first turn, which finds out how many make a turn of `SECONDS`.
@@ -202,7 +202,7 @@ def document(figures: list[Figures], machine: dict[str, str], arguments: Argumen
                 "per_second": median(rates.drained) if rates else None,
                 "rounds": rates.drained if rates else [],
                 "sent_per_second": median(rates.sent) if rates else None,
-                "how": peer.setup(mode).how,
+                "how": peer.setup(mode).scaled_as(peer.fast).told,
                 "guarantee": peer.setup(mode).guarantee,
             }
             for mode, rates in one.rates.items()

@@ -64,7 +64,7 @@ class Stage:
 
     def start(self) -> Worker:
         """Start a worker, which reaches the store by the detour."""
-        (worker,) = self.program.start(again=True, **self.place.detour)
+        (worker,) = self.program.start(**self.place.detour)
         self.running.append(worker)
         return worker
 

@@ -99,7 +99,7 @@ def document(
     told = []
     for one, version, outcomes, reason in rows:
         safe = one.peer.setup("safe")
-        setups = {"safe": {"how": safe.how, "guarantee": safe.guarantee}}
+        setups = {"safe": {"how": safe.told, "guarantee": safe.guarantee}}
         row = {"key": one.key, "name": one.name, "version": version, "reason": reason, "setups": setups}
         told.append(row | {"outcomes": outcomes})
     scale = QUICK if arguments.quick else FULL

@@ -17,6 +17,8 @@ from benchmarks.proof.verdict import Whereabouts
 class CloudPlace:
     """A prefix of its own on the stand-ins, behind a proxy for each service."""
 
+    share = 4
+
     def __init__(self, store: Store, *, refuses: bool) -> None:
         """`refuses`: the proxies read what is asked, so that they can refuse some of it."""
         self._ground = SqsGround() if store == "sqs" else AzureGround()

@@ -40,6 +40,8 @@ class Place(Protocol):
     direct: dict[str, object]
     #: What workers are told: there may be a proxy in their way.
     detour: dict[str, object]
+    #: It has so many times fewer messages than the others: a stand-in for a cloud takes long for each.
+    share: int
 
     def restart(self, away: float) -> None:
         """Kill the store, and start it again with its data so many seconds later."""
@@ -72,6 +74,8 @@ class Place(Protocol):
 
 class RedisPlace:
     """A Valkey of its own, which keeps its data on disk, behind a proxy."""
+
+    share = 1
 
     def __init__(self, folder: Path) -> None:
         """Start both."""
@@ -179,6 +183,8 @@ def recorded(url: str, ids: Iterable[str]) -> dict[str, Whereabouts]:
 
 class SqlitePlace:
     """A file on the disk that holds the project."""
+
+    share = 1
 
     def __init__(self, folder: Path) -> None:
         """Nothing is made before it is used."""

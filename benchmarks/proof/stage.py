@@ -34,7 +34,7 @@ class Scale(NamedTuple):
 
 
 FULL = Scale(lease=5.0, kills=10, patience=30.0, longest=180.0)
-QUICK = Scale(lease=3.0, kills=3, patience=14.0, longest=45.0)
+QUICK = Scale(lease=3.0, kills=3, patience=14.0, longest=60.0)
 
 
 class Stage:
@@ -52,8 +52,8 @@ class Stage:
         self.note = ""
 
     def send(self, count: int, seconds: float) -> list[str]:
-        """Send so many messages; their ids."""
-        ids = [os.urandom(12).hex() for _ in range(count)]
+        """Send so many messages, or fewer to a slow store; their ids."""
+        ids = [os.urandom(12).hex() for _ in range(count // self.place.share)]
         self.send_again(ids, seconds)
         self.ids += ids
         return ids
@@ -110,7 +110,9 @@ class Stage:
                 return
             self._start_again()
             time.sleep(_LOOK)
-        if linger:
+        if self.unfinished():
+            self.note = f"still at work after {self.scale.longest:g} s"
+        elif linger:
             time.sleep(self.scale.lease + 1.0)
 
     def _start_again(self) -> None:

@@ -23,4 +23,4 @@ def play(stage: Stage) -> None:
         workers.append(stage.start())
     stage.settle()
     if kills < stage.scale.kills:
-        stage.note = f"{kills} kills"
+        stage.note = f"{kills} kills{stage.note and f', {stage.note}'}"

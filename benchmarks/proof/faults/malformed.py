@@ -16,4 +16,5 @@ def play(stage: Stage) -> None:
     stage.send(stage.slots * 2, SECONDS)
     stage.settle(linger=False)
     restarts = len(stage.program.workers) - 1
-    stage.note = f"worker ended {restarts}×" if restarts else ""
+    if restarts:
+        stage.note = f"worker ended {restarts}×"

@@ -16,4 +16,4 @@ def play(stage: Stage) -> None:
     stage.start()
     stage.settle()
     crashes = sum(run.id == poison for run in stage.runs())
-    stage.note = f"crashed {crashes}×"
+    stage.note = f"crashed {crashes}×{stage.note and f', {stage.note}'}"

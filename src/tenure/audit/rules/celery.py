@@ -35,10 +35,12 @@ class CelerySettings(NamedTuple):
 
 def celery_settings(module: Module) -> Iterator[Hit]:
     """Yield the findings of TQ801 to TQ804."""
-    settings = _settings(module)
+    settings = settings_of(module)
     if settings is None:
         return
-    tasks = [(function, call) for function in module.functions if (call := _task(module, function)) is not None]
+    tasks = [
+        (function, call) for function in module.functions if (call := task_decorator(module, function)) is not None
+    ]
     yield from _visibility(module, settings, tasks)
     if settings.is_open:
         return
@@ -58,7 +60,8 @@ def celery_settings(module: Module) -> Iterator[Hit]:
 
 
 @lru_cache(maxsize=8)
-def _settings(module: Module) -> CelerySettings | None:
+def settings_of(module: Module) -> CelerySettings | None:
+    """What a file says about the app that it makes. None: it makes none."""
     if not module.imports_any("celery"):
         return None
     app = next(
@@ -98,7 +101,7 @@ def _is_plain(node: ast.expr | None) -> bool:
     return node is None or (isinstance(node, ast.Dict) and all(isinstance(key, ast.Constant) for key in node.keys))
 
 
-def _task(module: Module, function: Function) -> ast.expr | None:
+def task_decorator(module: Module, function: Function) -> ast.expr | None:
     """The decorator that makes a function a task of Celery. None: it is none."""
     for one in function.decorator_list:
         name = dotted(one.func if isinstance(one, ast.Call) else one) or ""

@@ -11,6 +11,8 @@ import pytest
 from tenure import Tenure
 from tenure.porting import Kind, Ported, port_celery
 from tenure.porting.ported import NotPortable
+from tenure.timing.cron import Cron
+from tenure.timing.interval import Every
 from tenure.testing.kit import Kit
 
 Files = Mapping[str, str]
@@ -197,6 +199,9 @@ async def test_chains_groups_and_sends_within_a_task_are_handed_on(port: Port, i
     async with Kit(module.app) as running:
         await module.order.submit(7)
         await running.drain()
+        assert "mail 9 later" not in module.log
+        await running.advance(minutes=2)
+        await running.drain()
     log = module.log
     assert [line for line in log if " 7" in line or line == "close"] == [
         "reserve 7",
@@ -263,11 +268,16 @@ def periodic(sender, **kwargs):
 """
     ported = port({"tasks.py": text})
     module = imported(ported)
-    when = {name: str(one.when) for name, one in module.app.schedules.items()}
-    assert {name: text for name, text in when.items() if not name.startswith("clean")} == {
-        "weekdays": "30 3 * * MON-FRI Europe/Berlin", "quarter": "*/15 * * * * Europe/Berlin",
-        "often": "every 2.5 min", "plain": "every 90 s", "twice": "0 1,13 * * * Europe/Berlin",
-    }  # fmt: skip
+    when = {name: one.moments for name, one in module.app.schedules.items() if not name.startswith("clean")}
+    berlin = "Europe/Berlin"
+    assert when == {
+        "weekdays": Cron("30 3 * * MON-FRI", berlin),
+        "quarter": Cron("*/15 * * * *", berlin),
+        "often": Every(150.0),
+        "plain": Every(90.0),
+        "twice": Cron("0 1,13 * * *", berlin),
+    }
+    assert sum(name.startswith("clean") for name in module.app.schedules) == 1
     refused = {note.about: note.text for note in ported.notes if note.kind is Kind.BY_HAND}
     assert refused.keys() == {"both", "bare", "fast", "gone"}
     assert "it gives no days" in refused["bare"]

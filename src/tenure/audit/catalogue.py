@@ -227,7 +227,7 @@ _ALL = (
         "Celery acknowledges a task whose process was killed",
         "With task_acks_late alone, a process that runs out of memory or is killed counts as done, and its task is "
         "gone.",
-        "Set task_reject_on_worker_lost=True too.",
+        "Set task_reject_on_worker_lost=True too, or reject_on_worker_lost=True beside acks_late.",
     ),
     Rule(
         "TQ805",
@@ -244,6 +244,83 @@ _ALL = (
         "The broker keeps its messages in the memory of one process",
         "They are gone when it ends, by a deploy or a crash, and no other process sees them.",
         "Name a broker that keeps them; one in memory is for tests.",
+    ),
+    Rule(
+        "TQ807",
+        "dramatiq-failed-is-done",
+        _CRITICAL,
+        "Dramatiq takes a message that failed for done",
+        "Without the middleware Retries an actor that raises is acknowledged: its message is neither tried again nor "
+        "kept with the dead ones.",
+        "Add Retries() to the middleware; an actor that must not be tried again says max_retries=0.",
+    ),
+    Rule(
+        "TQ808",
+        "dramatiq-milliseconds",
+        _CRITICAL,
+        "A time of Dramatiq is in milliseconds, and was given in seconds",
+        "A time limit ends the work before it is done, each time; an age limit drops messages that have hardly waited.",
+        "Multiply it by 1000.",
+    ),
+    Rule(
+        "TQ809",
+        "dramatiq-too-old-to-retry",
+        _CRITICAL,
+        "A message of Dramatiq is too old before its first retry",
+        "The age counts from the first send. After an error the message waits for its retry, and is then dropped "
+        "instead of run.",
+        "Make max_age longer than the retries take, or set a smaller min_backoff.",
+    ),
+    Rule(
+        "TQ810",
+        "dramatiq-dead-expire",
+        _WARNING,
+        "Dead messages of Dramatiq are deleted within a day",
+        "What failed for good in the night is gone before it was seen.",
+        "Leave dead_message_ttl at its default of seven days.",
+    ),
+    Rule(
+        "TQ811",
+        "dramatiq-async-without-loop",
+        _CRITICAL,
+        "An async actor of Dramatiq has no event loop",
+        "Without the middleware AsyncIO each run raises before the first line of the actor, until the message is dead.",
+        "Call broker.add_middleware(AsyncIO()).",
+    ),
+    Rule(
+        "TQ812",
+        "rq-not-retried",
+        _WARNING,
+        "RQ runs a job once, also if its worker was killed",
+        "It is the default. A job whose process was killed by a deploy or for lack of memory stays with the failed "
+        "ones until somebody requeues it.",
+        "Give jobs that may run twice a retry=Retry(max=3).",
+    ),
+    Rule(
+        "TQ813",
+        "rq-never-scheduled",
+        _CRITICAL,
+        "RQ has jobs for later, and nothing that sends them",
+        "Jobs of enqueue_in and enqueue_at, and retries with an interval, wait in a registry. Only a worker with its "
+        "scheduler moves them into the queue.",
+        "Start a worker by work(with_scheduler=True), or by rq worker --with-scheduler.",
+    ),
+    Rule(
+        "TQ814",
+        "rq-ttl-drops",
+        _WARNING,
+        "RQ deletes a job that waited too long",
+        "After its ttl a job that did not begin is gone, and kept nowhere. A backlog or a weekend without workers is "
+        "enough.",
+        "Leave ttl out, and let the handler look whether the job is still wanted.",
+    ),
+    Rule(
+        "TQ815",
+        "rq-without-end",
+        _WARNING,
+        "A job of RQ may run for ever",
+        "A job that hangs holds its worker until somebody looks: no other job runs there.",
+        "Set job_timeout to several times the longest run.",
     ),
     Rule(
         "TQ901",

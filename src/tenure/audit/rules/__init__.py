@@ -7,14 +7,16 @@ from tenure.audit.rules.calling import impossible_calls
 from tenure.audit.rules.celery import celery_settings
 from tenure.audit.rules.deduplicating import rewritten_logs
 from tenure.audit.rules.deleting import never_deleted, popped, too_early, unread_batches
+from tenure.audit.rules.dramatiq import dramatiq_settings
 from tenure.audit.rules.forgiving import forgiven_errors
 from tenure.audit.rules.giving_up import dropped
 from tenure.audit.rules.handing_off import handed_off
 from tenure.audit.rules.leasing import batches, hard_coded, without_timeout, zero_timeouts
 from tenure.audit.rules.polling import short_polls
 from tenure.audit.rules.reclaiming import never_reclaimed
+from tenure.audit.rules.rq import rq_settings
 from tenure.audit.rules.swallowing import swallowed_errors
-from tenure.audit.rules.throwing_away import brokers_in_memory, failed_jobs_dropped
+from tenure.audit.rules.throwing_away import brokers_in_memory
 from tenure.audit.rules.updating import updates_without_timeout
 
 CHECKS: tuple[Check, ...] = (
@@ -39,6 +41,7 @@ CHECKS: tuple[Check, ...] = (
     short_polls,
     impossible_calls,
     celery_settings,
-    failed_jobs_dropped,
+    dramatiq_settings,
+    rq_settings,
     brokers_in_memory,
 )

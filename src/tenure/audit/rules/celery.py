@@ -14,6 +14,7 @@ from tenure.audit.rule import Hit
 from tenure.audit.tree import Function, dotted, last_name
 
 _FROM_ELSEWHERE = {"config_from_object", "config_from_envvar", "config_from_cmdline"}
+_LOST = "task_reject_on_worker_lost"
 #: Seconds after which a broker without acks of its own hands a task out again, unless it is set.
 _DEFAULT_VISIBILITY = {"redis": 3600.0, "rediss": 3600.0, "sqs": 1800.0}
 
@@ -21,6 +22,7 @@ _DEFAULT_VISIBILITY = {"redis": 3600.0, "rediss": 3600.0, "sqs": 1800.0}
 class CelerySettings(NamedTuple):
     """What a file says about its app."""
 
+    module: Module
     app: ast.Call
     #: By their new names, each with where it stands.
     found: dict[str, ast.expr]
@@ -44,19 +46,31 @@ def celery_settings(module: Module) -> Iterator[Hit]:
     yield from _visibility(module, settings, tasks)
     if settings.is_open:
         return
-    if settings.is_on("task_acks_late"):
-        where = settings.found["task_acks_late"]
-        if not settings.is_on("task_reject_on_worker_lost"):
-            yield Hit("TQ804", where, "task_acks_late without task_reject_on_worker_lost")
-        prefetch = settings.found.get("worker_prefetch_multiplier")
-        if prefetch is None or (module.seconds(prefetch) or 0.0) > 1.0:
-            many = "4 by default" if prefetch is None else f"{module.seconds(prefetch):g}"
-            yield Hit("TQ803", where, f"task_acks_late, and each process takes {many} tasks ahead")
-    elif "task_acks_late" not in settings.found or _is_false(settings.found["task_acks_late"]):
+    yield from _half_late(settings, tasks)
+    late = settings.found.get("task_acks_late")
+    if late is None or _is_false(late):
         early = [function.name for function, call in tasks if not _says(call, "acks_late")]
         if early or not tasks:
             text = f"tasks are acknowledged before they run{f', as {early[0]}' if early else ''}"
             yield Hit("TQ801", settings.app, text)
+
+
+def _half_late(settings: CelerySettings, tasks: list[tuple[Function, ast.expr]]) -> Iterator[Hit]:
+    """TQ803 and TQ804: late acks without what belongs to them."""
+    where = settings.found["task_acks_late"] if settings.is_on("task_acks_late") else None
+    if where is not None:
+        prefetch = settings.found.get("worker_prefetch_multiplier")
+        if prefetch is None or (settings.module.seconds(prefetch) or 0.0) > 1.0:
+            many = "4 by default" if prefetch is None else f"{settings.module.seconds(prefetch):g}"
+            yield Hit("TQ803", where, f"task_acks_late, and each process takes {many} tasks ahead")
+    if settings.is_on(_LOST):
+        return
+    if where is not None:
+        yield Hit("TQ804", where, "task_acks_late without task_reject_on_worker_lost")
+        return
+    for function, call in tasks:
+        if _is_true(_keyword(call, "acks_late")) and _keyword(call, "reject_on_worker_lost") is None:
+            yield Hit("TQ804", call, f"{function.name} says acks_late without reject_on_worker_lost")
 
 
 @lru_cache(maxsize=8)
@@ -89,7 +103,7 @@ def settings_of(module: Module) -> CelerySettings | None:
             if (dotted(target.value) or "").endswith(".conf"):
                 named = target.attr if isinstance(target, ast.Attribute) else str(module.constant(target.slice))
                 found[named] = node.value
-    return CelerySettings(app, found, is_open)
+    return CelerySettings(module, app, found, is_open)
 
 
 def _items(node: ast.expr | None) -> dict[str, ast.expr]:
@@ -117,6 +131,10 @@ def _says(decorator: ast.expr, name: str) -> bool:
 def _keyword(call: ast.expr, name: str) -> ast.expr | None:
     words = call.keywords if isinstance(call, ast.Call) else []
     return next((one.value for one in words if one.arg == name), None)
+
+
+def _is_true(node: ast.expr | None) -> bool:
+    return isinstance(node, ast.Constant) and node.value is True
 
 
 def _is_false(node: ast.expr | None) -> bool:

@@ -11,7 +11,7 @@ queue = Queue("invoices", connection=connection)
 
 
 def order(number):
-    queue.enqueue(render, number, failure_ttl=0, job_timeout=600)  # expect: TQ805
+    queue.enqueue(render, number, failure_ttl=0, job_timeout=600)  # expect: TQ805 TQ812
 
 
 @job("invoices", connection=connection, failure_ttl=0)  # expect: TQ805

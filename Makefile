@@ -31,7 +31,7 @@ OTHER = -m pytest --loop=test -m "not scenario and not outage and not cloud" $(S
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 .SUFFIXES:
-.PHONY: help run quick test test-all test-others redis70 prometheus ffmpeg check fmt reference docs dashboard dashboard-dev screenshots example-pipeline example-service example-video soak bench proof-speed proof-faults proof-lock lock clean $(VERSIONS:%=test-%)
+.PHONY: help run quick test test-all test-others redis70 prometheus ffmpeg check fmt reference docs dashboard dashboard-dev screenshots peers example-pipeline example-service example-video soak bench proof-speed proof-faults proof-lock lock clean $(VERSIONS:%=test-%)
 
 help: ## Print this
 	@awk 'BEGIN { FS = ":.*## " } /^[a-z-]+:.*## / { printf "make %-15s %s\n", $$1, $$2 }' Makefile
@@ -59,6 +59,7 @@ test-all: .venv/.dev .venv/.npm dashboard/node_modules/.made ## Run everything: 
 	-@$(MAKE) --no-print-directory redis70
 	-@$(MAKE) --no-print-directory prometheus
 	-@$(MAKE) --no-print-directory ffmpeg
+	-@$(MAKE) --no-print-directory peers
 	$(run_loop)
 	+@$(MAKE) --no-print-directory test-others
 
@@ -78,7 +79,7 @@ check: .venv/.dev ## Lint, check format, types, imports and locks
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-logo
-	@for lock in requirements/base.txt requirements/dev.txt; do \
+	@for lock in requirements/base.txt requirements/dev.txt requirements/peers.txt; do \
 		grep -q "inputs $$($(INPUTS))" $$lock || { echo "$$lock is not of this pyproject.toml: run make lock."; exit 1; }; \
 		! grep -n '://' $$lock || { echo "$$lock names a host."; exit 1; }; \
 	done
@@ -135,6 +136,7 @@ example-pipeline: .venv/.dev ## Run examples/content_pipeline, kill each of its 
 lock: .venv/.dev ## Pin what pyproject.toml asks for in requirements/; ARGS=--upgrade for newer releases
 	@$(COMPILE) --group build --extra server --output-file requirements/base.txt
 	@$(COMPILE) --group dev --extra testing --constraint requirements/base.txt --output-file requirements/dev.txt
+	@$(COMPILE) requirements/peers.in --group build --extra redis --output-file requirements/peers.txt
 
 clean: ## Remove what was installed, built and cached
 	rm -rf .venv .venvs dashboard/node_modules build dist .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
@@ -205,6 +207,16 @@ prometheus: .venv/.dev
 ffmpeg: .venv/.made
 	@PATH="$(CURDIR)/.venv/ffmpeg:$$PATH" command -v ffmpeg > /dev/null || sh requirements/ffmpeg .venv/ffmpeg || \
 		{ echo "ffmpeg is not here, and its tests are not run: apt-get install ffmpeg"; exit 1; }
+
+# Celery, Dramatiq, RQ and arq beside Tenure, for part-peers: an environment of its own, because arq wants an older redis.
+peers: .venv/peers/.made
+
+.venv/peers/.made: .venv/.dev requirements/peers.txt
+	@echo "Installing requirements/peers.txt into .venv/peers ..."
+	@$(BIN)/python -m venv .venv/peers
+	@.venv/peers/bin/pip install --quiet --quiet --disable-pip-version-check --require-hashes --requirement requirements/peers.txt
+	@.venv/peers/bin/pip install --quiet --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
+	@touch $@
 
 # -------------------------------------------------------------------------------------- other Pythons
 

@@ -201,13 +201,27 @@ PARTS: tuple[Part, ...] = (
         (Rule(("live/*",)),),
     ),
     Part(
+        "peers",
+        "The pages for people who come from Celery, Dramatiq, RQ and arq, with these at work in an environment of their"
+        " own; and that they do what the audit says of them. What Tenure prints for a Celery project runs in porting/.",
+        3,
+        (
+            Rule(
+                ("docs/test_pages.py",),
+                ("come-from-celery", "come-from-dramatiq", "come-from-rq", "come-from-arq"),
+            ),
+            Rule(("peers/*",)),
+        ),
+        needs="peers",
+    ),
+    Part(
         "pages",
         "The pages that are about the stand-ins for the clouds, and examples for their own clients. What they show is"
         " held by adapters/aws, adapters/azure and standalone; that a page shows what is true is only known by running"
         " it.",
         3,
         (
-            Rule(("docs/test_pages.py",), ("run-on-sqs", "run-on-azure", "migrate-from-your-own-loop")),
+            Rule(("docs/test_pages.py",), ("run-on-sqs", "run-on-azure", "migrate-from-your-own-loop", "come-from-an-azure-loop")),
             Rule(("examples/test_standalone.py",)),
         ),
     ),

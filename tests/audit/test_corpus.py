@@ -3,7 +3,6 @@
 Files of the corpus carry what is expected at the end of a line: `# expect: TQ101 TQ601`.
 """
 
-import re
 from collections import Counter
 from pathlib import Path
 
@@ -11,22 +10,10 @@ import pytest
 
 from tenure.audit import RULES, audit
 
-CORPUS = Path(__file__).parent / "corpus"
+from .accuracy import CORPUS, marked, said
+
 GOOD = sorted((CORPUS / "good").rglob("*.py"))
 BAD = sorted((CORPUS / "bad").rglob("*.py"))
-
-
-def _expected(path: Path) -> set[tuple[int, str]]:
-    lines = path.read_text(encoding="utf-8").splitlines()
-    return {
-        (number, rule)
-        for number, line in enumerate(lines, 1)
-        for rule in re.findall(r"TQ\d+", line.partition("# expect:")[2])
-    }
-
-
-def _found(path: Path) -> set[tuple[int, str]]:
-    return {(one.line, one.finding.id) for one in audit([str(path)]).findings}
 
 
 @pytest.mark.parametrize("path", GOOD, ids=lambda path: path.stem)
@@ -36,17 +23,17 @@ def test_a_good_worker_raises_no_alarm(path: Path) -> None:
 
 @pytest.mark.parametrize("path", [path for path in BAD if path.stem != "broken"], ids=lambda path: path.stem)
 def test_a_bad_worker_is_told_its_mistakes_and_nothing_else(path: Path) -> None:
-    expected = _expected(path)
+    expected = marked(path)
     assert expected
-    assert _found(path) == expected
+    assert said(path) == expected
 
 
 def test_a_file_that_does_not_parse_is_told() -> None:
-    assert _found(CORPUS / "bad" / "broken.py") == {(1, "TQ901")}
+    assert said(CORPUS / "bad" / "broken.py") == {(1, "TQ901")}
 
 
 def test_every_rule_has_two_bad_samples_or_more() -> None:
-    met = Counter(rule for path in BAD for _, rule in _expected(path))
+    met = Counter(rule for path in BAD for _, rule in marked(path))
     few = {rule for rule in RULES if met[rule] < 2} - {"TQ901"}
     assert not few
     assert len(GOOD) > 15

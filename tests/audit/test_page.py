@@ -6,6 +6,8 @@ from pathlib import Path
 from tenure import standalone
 from tenure.audit import RULES
 
+from .accuracy import table
+
 PAGE = (Path(__file__).parents[2] / "docs" / "reference" / "audit.md").read_text(encoding="utf-8")
 
 
@@ -42,3 +44,7 @@ def test_every_piece_that_a_remedy_names_is_there() -> None:
     pieces = {name.partition(".")[0] for name in named} - {"WaitTimeSeconds"} - _OF_OTHERS
     assert len(pieces) >= 5
     assert pieces <= set(standalone.__all__)
+
+
+def test_the_page_shows_what_the_audit_finds_in_the_corpus() -> None:
+    assert table() in PAGE, "python -m tests.audit.accuracy prints the table"

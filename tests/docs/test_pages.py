@@ -26,7 +26,7 @@ from types import MappingProxyType
 
 import pytest
 from tests.examples.program import free_port
-from tests.servers import start_redis
+from tests.servers import binary, start_redis
 from tests.servers.aws import start_aws
 from tests.servers.azure import start_azure
 from tests.standalone.environment import aws_environment, azure_environment
@@ -45,6 +45,8 @@ SQS = "localhost:4566"
 #: And our own server.
 SERVER = "8383"
 METRICS = "9100"
+#: Pages with programs of other task queues.
+PEERS = {"come-from-celery", "come-from-dramatiq", "come-from-rq", "come-from-arq"}
 AZURE = {"blob": "127.0.0.1:10000", "queue": "127.0.0.1:10001", "table": "127.0.0.1:10002"}
 
 
@@ -52,16 +54,20 @@ class Reader:
     """Somebody who pastes a page block by block."""
 
     def __init__(
-        self, folder: Path, places: Mapping[str, str] = MappingProxyType({}), clouds: Mapping[str, str] | None = None
+        self,
+        folder: Path,
+        places: Mapping[str, str] = MappingProxyType({}),
+        clouds: Mapping[str, str] | None = None,
+        python: Path = Path(sys.executable),
     ) -> None:
         """Work in `folder`; `places` says where that really is what a page calls `localhost:6379`.
 
-        `clouds` is the environment by which SDKs find a service.
+        `clouds` is the environment by which SDKs find a service; `python` is first on the PATH.
         """
         self._folder = folder
         self._places = places
         wanted = {name: value for name, value in os.environ.items() if not name.startswith(("TENURE_", "PYTHON"))}
-        path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+        path = f"{python.parent}{os.pathsep}{os.environ['PATH']}"
         self._environment = wanted | {"PATH": path, "PYTHONDONTWRITEBYTECODE": "1"} | dict(clouds or {})
         if SERVER in self._places:
             self._environment["TENURE_SERVER_PORT"] = self._places[SERVER]
@@ -163,6 +169,11 @@ def _clouds_of(page: Path) -> dict[str, str]:
     return aws | (azure_environment() if "from azure." in text else {})
 
 
+def _python_of(page: Path) -> Path:
+    """Where the page's programs are: those of other task queues have an environment of their own."""
+    return binary("peers") if page.stem in PEERS else Path(sys.executable)
+
+
 @pytest.mark.scenario
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_every_block_of_a_page_does_what_the_page_says(
@@ -172,7 +183,7 @@ def test_every_block_of_a_page_does_what_the_page_says(
         pytest.skip("jq is not here: apt-get install jq")
     with (
         _servers_of(page, tmp_path_factory.mktemp("servers")) as places,
-        closing(Reader(tmp_path, places, _clouds_of(page))) as reader,
+        closing(Reader(tmp_path, places, _clouds_of(page), _python_of(page))) as reader,
     ):
         for block in blocks_of(page):
             if block.language in ("python", "sh") and not block.why_not:

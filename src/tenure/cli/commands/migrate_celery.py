@@ -4,6 +4,7 @@ The module goes to standard output, or into a new file; what people should read 
 """
 
 import os
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -98,8 +99,12 @@ def _document(ported: Ported) -> dict[str, Any]:
 def _tell(ported: Ported, output: str | None) -> None:
     out = console(err=True)
     rows = list(_rows(ported))
-    if rows:
+    if rows and sys.stderr.isatty():
         out.print(_table(rows))
+    elif rows:  # nothing is wrapped in a file
+        widest = max(len(place) for _, place, _ in rows)
+        for kind, place, text in rows:
+            say_line(f"{kind:<8}  {place:<{widest}}  {text}", err=True)
     by_hand = sum(note.kind is Kind.BY_HAND for note in ported.notes)
     parts = [plural(len(ported.tasks), "task"), plural(len(ported.schedules), "schedule")]
     parts += [f"{plural(len(ported.sends), 'call')} to change elsewhere"] if ported.sends else []

@@ -221,7 +221,10 @@ PARTS: tuple[Part, ...] = (
         " it.",
         3,
         (
-            Rule(("docs/test_pages.py",), ("run-on-sqs", "run-on-azure", "migrate-from-your-own-loop", "come-from-an-azure-loop")),
+            Rule(
+                ("docs/test_pages.py",),
+                ("run-on-sqs", "run-on-azure", "migrate-from-your-own-loop", "come-from-an-azure-loop"),
+            ),
             Rule(("examples/test_standalone.py",)),
         ),
     ),

@@ -1,7 +1,7 @@
 """What the audit finds in the corpus, by rule: `python -m tests.audit.accuracy` prints it as a table.
 
-Every expected finding is marked in the corpus (`# expect: TQ101`). Found: said where it is marked. Missed: marked, and not
-said. False: said where nothing is marked, in good workers or bad ones.
+Every expected finding is marked in the corpus (`# expect: TQ101`). Found: said where it is marked. Missed: marked, and
+not said. False: said where nothing is marked, in good workers or bad ones.
 """
 
 import re
@@ -66,4 +66,4 @@ def table() -> str:
 
 
 if __name__ == "__main__":
-    print(table())
+    print(table())  # noqa: T201 - a command

@@ -45,6 +45,19 @@ for message in sqs.receive_message(QueueUrl="q", VisibilityTimeout=30)["Messages
     sqs.delete_message(QueueUrl="q", ReceiptHandle=message["ReceiptHandle"])
     work(message)
 """
+CELERY = """
+from celery import Celery, chord
+
+app = Celery("shop", broker="redis://localhost")
+app.conf.beat_schedule = {"tidy": {"task": "shop.tidy", "schedule": 60}}
+
+@app.task
+def tidy():
+    chord([tidy.s()])(tidy.s())
+
+def view():
+    tidy.delay()
+"""
 MORE = """
 app.schedule(resize.bind("x"), every=3600, name="hourly")
 app.schedule(resize.bind("y"), every=7200, name="two-hourly")
@@ -370,6 +383,8 @@ def test_what_commands_print_is_what_the_page_says(tenure: Run, folder: Path, mo
         is_two = words[0] == "dead" or " ".join(words[:2]) in look.commands
         look(" ".join(words[: 1 + is_two]), *words[1 + is_two :])
     look("audit", "loop.py", code=1)
+    (folder / "shop.py").write_text(CELERY)
+    look("migrate celery", "shop.py", "--dry-run")
     look("health", APP, code=1)
     look("doctor", APP, code=1)
     look("settings", APP)

@@ -11,9 +11,9 @@ import pytest
 from tenure import Tenure
 from tenure.porting import Kind, Ported, port_celery
 from tenure.porting.ported import NotPortable
+from tenure.testing.kit import Kit
 from tenure.timing.cron import Cron
 from tenure.timing.interval import Every
-from tenure.testing.kit import Kit
 
 Files = Mapping[str, str]
 Port = Callable[[Files], Ported]
@@ -250,9 +250,11 @@ from datetime import timedelta
 from celery.schedules import crontab
 app.conf.timezone = "Europe/Berlin"
 app.conf.beat_schedule = {{
-    "weekdays": {{"task": "tasks.clean", "schedule": crontab(hour=3, minute=30, day_of_week="mon-friday"), "args": (30,)}},
+    "weekdays": {{"task": "tasks.clean", "schedule": crontab(hour=3, minute=30, day_of_week="mon-friday"),
+        "args": (30,)}},
     "quarter": {{"task": "tasks.clean", "schedule": crontab(minute="*/15"), "kwargs": {{"days": 1}}}},
-    "often": {{"task": "tasks.clean", "schedule": timedelta(minutes=2, seconds=30), "args": [7], "options": {{"queue": "b"}}}},
+    "often": {{"task": "tasks.clean", "schedule": timedelta(minutes=2, seconds=30), "args": [7],
+        "options": {{"queue": "b"}}}},
     "plain": {{"task": "tasks.clean", "schedule": 90.0, "args": (1,)}},
     "both": {{"task": "tasks.clean", "schedule": crontab(day_of_month="1", day_of_week="mon"), "args": (1,)}},
     "bare": {{"task": "tasks.clean", "schedule": 90.0}},

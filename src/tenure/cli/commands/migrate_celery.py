@@ -81,10 +81,10 @@ def _write(output: str, ported: Ported) -> None:
 
 def _document(ported: Ported) -> dict[str, Any]:
     found = [
-        {"rule": one.finding.id, "severity": one.finding.severity, "path": one.path, "line": one.line,
-         "evidence": one.finding.evidence, "remedy": one.finding.remedy}
+        msgspec.structs.asdict(one.finding)
+        | {name: value for name, value in msgspec.structs.asdict(one).items() if name != "finding"}
         for one in ported.findings
-    ]  # fmt: skip
+    ]
     return {
         "module": ported.module,
         "tasks": ported.tasks,

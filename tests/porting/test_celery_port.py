@@ -332,7 +332,8 @@ def test_helpers_and_relative_imports_come_along(port: Port, imported: Import) -
         "shop/__init__.py": "",
         "shop/store.py": "saved = []\n",
         "shop/tasks.py": "from celery import shared_task\nfrom celery.utils.log import get_task_logger\n"
-        "from .store import saved\nlog = get_task_logger(__name__)\nRATE = 1.19\ndef gross(net):\n    return net * RATE\n"
+        "from .store import saved\nlog = get_task_logger(__name__)\n"
+        "RATE = 1.19\ndef gross(net):\n    return net * RATE\n"
         'unused = open("/nowhere")\n@shared_task\ndef price(net):\n    log.info("x")\n    saved.append(gross(net))\n',
     }
     module = imported(port(files))

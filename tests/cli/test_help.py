@@ -12,6 +12,7 @@ import tenure as package
 from tenure.cli.commands.client import client
 from tenure.cli.commands.dead import dead
 from tenure.cli.commands.findings import findings
+from tenure.cli.commands.migrate import migrate
 from tenure.cli.commands.monitoring import monitoring
 from tenure.cli.commands.schedules import schedules
 from tenure.cli.commands.timing import timing
@@ -27,7 +28,7 @@ from .conftest import Run
 GROUPS: dict[str, LazyGroup] = {
     "dead": dead, "findings": findings, "monitoring": monitoring,
     "schedules": schedules, "timing": timing, "token": token, "workers": workers, "webhooks": webhooks,
-    "webhooks endpoints": endpoints, "client": client,
+    "webhooks endpoints": endpoints, "client": client, "migrate": migrate,
 }  # fmt: skip
 
 

@@ -45,7 +45,9 @@ def _is_broker(module: Module, call: ast.Call) -> bool:
 
 def _seconds_for_milliseconds(module: Module, call: ast.Call) -> Iterator[Hit]:
     """TQ808."""
-    named = _IN_MILLISECONDS if _is_actor(module, call) or last_name(call) == "send_with_options" else ()
+    named: tuple[str, ...] = (
+        _IN_MILLISECONDS if _is_actor(module, call) or last_name(call) == "send_with_options" else ()
+    )
     if (module.full(call.func) or "").startswith("dramatiq.middleware.") and last_name(call) in _OF_MIDDLEWARE:
         named = (_OF_MIDDLEWARE[last_name(call)],)
     for name in named:

@@ -32,7 +32,7 @@ class CannotMigrate(ConfigurationError):
     code = "cannot_migrate"
 
 
-@click.command(short_help="Write the tasks of a Celery project for Tenure; its files stay as they are.")
+@click.command(short_help="Write the tasks of a Celery project for Tenure.")
 @click.argument("paths", metavar="PATH...", nargs=-1, type=click.Path(exists=True))
 @click.option("--dry-run", is_flag=True, help="Print the module, and write no file.")
 @click.option("--output", metavar="FILE", type=click.Path(dir_okay=False), help="Write the module into this new file.")

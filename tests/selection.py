@@ -268,9 +268,9 @@ PARTS: tuple[Part, ...] = (
         (Rule(("scenarios/test_other_loop.py",)),),
     ),
     Part(
-        "peers",
-        "Ten other queues, installed and run as `make proof-speed` and `make proof-faults` do. About those tables, and no"
-        " promise of Tenure: test_proof.py makes small ones with Tenure and a bare loop.",
+        "proof",
+        "Ten other queues, installed and run as `make proof-speed` and `make proof-faults` do. About those tables, and"
+        " no promise of Tenure: test_proof.py makes small ones with Tenure and a bare loop.",
         6,
         (Rule(("test_proof_peers.py",)),),
     ),
@@ -296,8 +296,8 @@ NOT_QUICK: tuple[Rule, ...] = (
         "client/operations/doctor/test_cloud_mistakes.py", "client/operations/doctor/test_redis_mistakes.py",
         "conformance/test_*azure*", "conformance/test_*dynamo*",
         "conformance/test_*redis*", "conformance/test_*sqs*", "docs/*", "docsite/*", "documents/*", "examples/*",
-        "live/*",
-        "monitoring/prometheus/*", "scenarios/*", "standalone/*", "test_benchmarks.py", "test_proof.py", "test_servers.py", "typing/*",
+        "live/*", "monitoring/prometheus/*", "scenarios/*", "standalone/*", "test_benchmarks.py", "test_proof.py",
+        "test_servers.py", "typing/*",
     )),
     Rule(("conformance/test_state_machine.py",), ("TestRedis",)),
     Rule(("cli/test_health.py",), ("test_a_store_that_is_away_is_unhealthy",)),

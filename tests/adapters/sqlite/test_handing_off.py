@@ -42,7 +42,12 @@ async def test_a_known_hand_off_is_stored_once(place: Place) -> None:
 async def test_a_hand_off_that_was_judged_is_encoded_once(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
     encoded: list[str] = []
     encode = envelope.encode
-    monkeypatch.setattr(envelope, "encode", lambda one: encoded.append(one.id) or encode(one))
+
+    def counted(one: Message) -> bytes:
+        encoded.append(one.id)
+        return encode(one)
+
+    monkeypatch.setattr(envelope, "encode", counted)
     await place.send("a", "b")
     leases = await place.lease(2)
     del encoded[:]

@@ -263,7 +263,7 @@ async def _submit_group() -> None:
     async with app:
         calls = [resize.bind("broken"), resize.bind("a").having(delay=3600)]
         group = await app.group(calls, then=resize.bind("b"), id="album")
-        async with app.worker(name="grouping"):
+        async with app.worker(name="grouping", queues=["default-tasks"]):
             while not (await group.status()).dead:  # noqa: ASYNC110 - the store has no signal for it
                 await asyncio.sleep(0.05)
 

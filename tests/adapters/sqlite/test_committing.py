@@ -114,6 +114,18 @@ async def test_only_what_must_survive_a_power_cut_waits_for_the_disk(tmp_path: P
         assert waits_for_disk(statements)[-1]
 
 
+async def test_what_a_sweep_leaves_for_later_does_not_wait_for_the_disk(tmp_path: Path) -> None:
+    """After a power cut what it forgot is forgotten again; until then no message waits for it."""
+    async with Place(tmp_path / "q.db", synchronous="full") as place:
+        await place.send("a")
+        statements = begins(place)
+        await place.lease()
+        place.store.later(lambda tx: tx.db.execute("DELETE FROM loan WHERE fence < 0"))
+        await place.store.write(lambda _: None, is_light=True)
+        assert "DELETE FROM loan WHERE fence < 0" in statements
+        assert not any(waits_for_disk(statements))
+
+
 async def test_an_idle_lease_takes_no_lock(place: Place) -> None:
     statements = begins(place)
     assert await place.lease() == []

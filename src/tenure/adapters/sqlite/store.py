@@ -130,12 +130,12 @@ class SqliteStore:
         return await future
 
     def later(self, act: Callable[[WriteTransaction], None]) -> None:
-        """Run `act` when the writer comes to it, without waiting for it."""
+        """Run `act` when the writer comes to it, without waiting for it, nor for the disk: it will come again."""
         writer = self._writer
         if writer is not None:
             # Closed in the meantime: it is not worth keeping the file open for.
             with contextlib.suppress(BrokerUnavailable):
-                writer.put(WriteJob(act))
+                writer.put(WriteJob(act, is_light=True))
 
     def note_sweep(self, interval_seconds: float) -> None:
         """Note that this process sweeps, and will again after `interval_seconds`: it looks after the `-wal` first."""

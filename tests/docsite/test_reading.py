@@ -161,11 +161,12 @@ def test_a_block_of_code_is_copied_as_it_is(browser: Browser, site: Path) -> Non
     with _reader(browser, site) as page:
         page.goto(f"{ORIGIN}/tutorial.html")
         # Plain HTTP: without the clipboard that only secure pages have.
-        page.evaluate("() => document.addEventListener('copy', () => (window.copied = String(getSelection())))")
+        page.evaluate("() => document.addEventListener('copy', () => (window.copied = document.activeElement.value))")
         block = page.locator(".code.sh").first
         block.hover()
         block.get_by_role("button", name="Copy").click()
         expect(block.locator("button")).to_have_text("Copied")
+        assert page.evaluate("() => window.copied").startswith('tenure submit jobs:app greet \'{"name": "Ada"}\'\n')
 
 
 def test_the_pages_are_a_menu_on_a_phone(browser: Browser, site: Path) -> None:

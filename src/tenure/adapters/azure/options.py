@@ -39,6 +39,7 @@ _TAKEN = {
     "keep_seconds": "a number of seconds above 0",
     "partitions": "a number from 1 to 64",
     "state": "redis://…, sqlite:///file.db, or local (a file of this machine)",
+    "core": "azure or rowstore",
     "log": "the name of a service, for message-logs/{service}/{date}/processed.jsonl",
 }
 _NUMBERS = frozenset({"poll_seconds", "timeout_seconds", "keep_seconds"})
@@ -76,6 +77,8 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
     keep_seconds: float = 7 * 86_400.0
     #: Parts of the table; each takes about 2 000 changes a second. The same for everybody who uses the prefix.
     partitions: int = 1
+    #: Which core decides about messages: the one here, or `rowstore`.
+    core: str = "azure"
     #: Where the state is, if not in the account: another URL, which `assembly` opens.
     state_url: str | None = None
     #: Of the log for people. Empty: none is written.
@@ -89,7 +92,7 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def table(self) -> str:
         """The name of the table."""
-        return f"{self.prefix}tenure"
+        return f"{self.prefix}tenure" + ("rows" if self.core == "rowstore" else "")
 
 
 def read_options(url: str, parts: SplitResult, environment: Mapping[str, str] | None = None) -> Options:
@@ -135,6 +138,8 @@ def _read(name: str, value: str) -> object:  # noqa: PLR0911 - a table of them
         case "prefix":
             # As on SQS it may be written with the dash that stands between it and the name of a queue.
             return name if _PREFIX.match(name := value.removesuffix("-")) else None
+        case "core":
+            return value if value in ("azure", "rowstore") else None
         case "encoding":
             return value if value in ("plain", "base64") else None
         case "wire":

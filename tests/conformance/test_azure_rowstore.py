@@ -1,0 +1,24 @@
+"""Azure Storage Queues and Tables under the shared core (`?core=rowstore`) keep the contract."""
+
+import pytest
+
+from tenure.testing.conformance import ALL_SUITES, pytest_classes
+
+from .azure_harness import AzureHarness
+
+
+class RowStoreAzureHarness(AzureHarness):
+    """Azurite, with the core that SQS has too."""
+
+    options = ("core=rowstore",)
+    finds_ids = False
+    finds_envelopes = False
+
+
+@pytest.fixture
+def harness() -> RowStoreAzureHarness:
+    """A fresh prefix in virtual time."""
+    return RowStoreAzureHarness()
+
+
+globals().update(pytest_classes(ALL_SUITES))

@@ -48,6 +48,8 @@ class OutgoingCopy(msgspec.Struct, frozen=True):
     #: What is written beside the body (`rowstore/wire.py`).
     head: str = ""
     attributes: dict[str, Attribute] = {}
+    #: The version of the message's row when it was sent; empty: not told. See `DeliveryTraits.carries_versions`.
+    version: str = ""
 
 
 class ReceivedCopy(msgspec.Struct, frozen=True):
@@ -69,6 +71,8 @@ class ReceivedCopy(msgspec.Struct, frozen=True):
     attributes: dict[str, Attribute] = {}
     #: Wall time, by the service.
     sent_at: float | None = None
+    #: As it was sent with it.
+    version: str = ""
 
 
 class CopyReceipt(msgspec.Struct, frozen=True):
@@ -94,8 +98,11 @@ class QueueCount(NamedTuple):
     """About how many copies a queue holds."""
 
     visible: int
-    hidden: int
+    #: None: the service does not tell hidden copies from visible ones, and all are counted as visible.
+    hidden: int | None
     delayed: int
+    #: Wall time at which the oldest that is visible was sent. None: not known.
+    oldest_at: float | None = None
 
 
 class DeliveryTraits(msgspec.Struct, frozen=True, kw_only=True):
@@ -113,13 +120,18 @@ class DeliveryTraits(msgspec.Struct, frozen=True, kw_only=True):
     max_hidden_seconds: int
     #: A copy that is sent is delayed for so long at most.
     max_delay_seconds: int
-    #: A receive waits so long at most. 0: it never waits, and the core looks again, with pauses of up to a second.
+    #: A receive waits so long at most. 0: it never waits, and the core looks again, with pauses that grow.
     poll_seconds: int
+    #: The longest of these pauses.
+    longest_pause_seconds: float = 1.0
     #: A message is delayed for so long at most, hidden again and again. None: without end.
     max_total_delay_seconds: float | None
     priority_levels: int = 1
     #: Hiding a copy gives it a new receipt, and the old one is refused.
     renews_receipts: bool = False
+    #: A copy brings the `version` that it was sent with. Where a version is no text, the first lease of a message then
+    #: needs no read.
+    carries_versions: bool = False
 
 
 class DeliveryQueue(Protocol):

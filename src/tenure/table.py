@@ -118,6 +118,15 @@ class ScanTable(Table, Protocol):
         ...
 
 
+@runtime_checkable
+class PrunedTable(Table, Protocol):
+    """A table whose store forgets nothing by itself."""
+
+    async def prune(self) -> int:
+        """Remove rows whose time (`Write.forget_at`) is over; how many. One call does a bounded part of the work."""
+        ...
+
+
 def text_versions(batch: Sequence[Write], done: Sequence[bool]) -> list[str | None]:
     """The answers to a batch of writes, of a table in which a row's text is its version."""
     return [(one.text or "") if ok else None for one, ok in zip(batch, done, strict=True)]

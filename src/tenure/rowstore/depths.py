@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Sequence
 
 from tenure.broker import Depth
+from tenure.delivery_queue import QueueCount
 from tenure.errors import ConfigurationError
 from tenure.rowstore import dead_letter_index, lease_batches
 from tenure.rowstore.store import Store
@@ -41,28 +42,37 @@ async def _depth(store: Store, queue: str, lent: int) -> Depth:
         return Depth(
             queue=queue, ready=None, delayed=None, leased=lent, dead=dead, oldest_age_seconds=None, estimated=True
         )
-    visible, hidden, delayed = said
-    # What is hidden and not lent waits for its time: for a hop's end, or for a timer of its own.
+    age = None if said.oldest_at is None else max(0.0, store.table.wall() - said.oldest_at)
+    if said.hidden is None:
+        ready, waiting = max(0, said.visible - lent), None
+    else:
+        # What is hidden and not lent waits for its time: for a hop's end, or for a timer of its own.
+        ready, waiting = said.visible, said.delayed + max(0, said.hidden - lent)
     return Depth(
-        queue=queue, ready=visible, delayed=delayed + max(0, hidden - lent), leased=lent, dead=dead,
-        oldest_age_seconds=None, estimated=True,
-    )  # fmt: skip
+        queue=queue, ready=ready, delayed=waiting, leased=lent, dead=dead, oldest_age_seconds=age, estimated=True
+    )
 
 
 async def waiting(store: Store, queue: str) -> int | None:
     """About how many wait: visible, or delayed by the service. What waits by a timer of its own is not among them."""
     said = await counts(store, queue)
-    return None if said is None else said[0] + said[2]
+    return None if said is None else said.visible + said.delayed
 
 
-async def counts(store: Store, queue: str) -> tuple[int, int, int] | None:
-    """About how many are visible, hidden and delayed, over all priorities. None: that cannot be asked."""
+async def counts(store: Store, queue: str) -> QueueCount | None:
+    """What the service says of a queue, over all priorities. None: that cannot be asked."""
     try:
         found = [await store.queue.count(physical) for physical in store.queue.physical(queue)]
     except ConfigurationError:  # not everybody may ask, and a name may be no queue's
         return None
-    visible, hidden, delayed = (sum(numbers) for numbers in zip(*found, strict=True))
-    return visible, hidden, delayed
+    hidden = [one.hidden for one in found if one.hidden is not None]
+    oldest_at = min((one.oldest_at for one in found if one.oldest_at is not None), default=None)
+    return QueueCount(
+        sum(one.visible for one in found),
+        sum(hidden) if len(hidden) == len(found) else None,
+        sum(one.delayed for one in found),
+        oldest_at,
+    )
 
 
 async def leased(store: Store) -> dict[str, int]:

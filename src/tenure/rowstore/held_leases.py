@@ -43,7 +43,7 @@ def _held(store: Store, one: lease_batches.StillLeased, now: float, shift: float
         fence=entry.fence,
         attempt=entry.attempts + 1,
         # What is lent may be held for `hold_seconds` from that moment on.
-        leased_at=entry.hold_until - store.settings.hold_seconds + shift if entry.hold_until else None,
+        leased_at=entry.hold_until - store.hold_seconds + shift if entry.hold_until else None,
         deadline=entry.deadline + shift,
         deadline_in=entry.deadline - now,
         seconds=entry.seconds,

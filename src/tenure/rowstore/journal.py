@@ -21,7 +21,7 @@ from tenure.rowstore.tallies import Tallies
 from tenure.rules.erasing import erased, must_be_erased
 from tenure.sample import Sample, StoredSample
 from tenure.state import KEPT_SAMPLES
-from tenure.table import RowKey, Write
+from tenure.table import PrunedTable, RowKey, Write
 from tenure.tally import Tally
 
 _EVENTS = "j"
@@ -136,6 +136,8 @@ class RowStoreJournal:
         last = await self._events.last(_EVENTS) or (await self._look_up()).last
         await self._note(_Kept(seconds, last))
         await self._tallies.prune(seconds)
+        if isinstance(self._rows.table, PrunedTable):
+            await self._rows.table.prune()
         return await self._events.drop(_EVENTS, lambda event: event.at < oldest)
 
     async def erase(self, queue: str, after: str = "") -> Erased:

@@ -19,6 +19,7 @@ from tenure.rowstore import returning, wire
 from tenure.rowstore.entry import RUNNING, UNSENT, Claim, Entry
 from tenure.rowstore.row_changes import ENTRY, Change, entry_place
 from tenure.rowstore.seen_copy import SeenCopy, lease_of
+from tenure.rowstore.sending import sent_row
 from tenure.rowstore.store import Store
 from tenure.rowstore.traits import SLACK
 
@@ -62,7 +63,9 @@ async def _decide_all(store: Store, request: LeaseRequest, seen: list[SeenCopy])
     def decide(number: int, entry: Entry | None) -> Change[Decision]:
         return _decide(store, request, seen[number], entry, before)
 
-    return await store.rows.change(ENTRY, [entry_place(one.id) for one in seen], decide)
+    sent = [sent_row(store, one.copy, one.message) for one in seen]
+    guesses = {row.place: row for row in sent if row is not None}
+    return await store.rows.change(ENTRY, [entry_place(one.id) for one in seen], decide, guesses=guesses)
 
 
 def _decide(  # noqa: C901, PLR0911 - a table of them
@@ -115,7 +118,7 @@ def _lend(store: Store, request: LeaseRequest, seen: SeenCopy, entry: Entry, now
     entry.state, entry.owner, entry.request = MessageState.LEASED, request.owner, request.request_id
     entry.lacks_presence = not request.has_presence
     entry.seconds = store.clamped(seconds)
-    entry.deadline, entry.hold_until = store.rows.latest() + entry.seconds, now + store.settings.hold_seconds
+    entry.deadline, entry.hold_until = store.rows.latest() + entry.seconds, now + store.hold_seconds
     entry.receipt, entry.copy, entry.due = copy.receipt, copy.copy_id, 0.0
     entry.body = entry.head = ""
     entry.forget_beats()

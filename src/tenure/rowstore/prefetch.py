@@ -24,8 +24,8 @@ from tenure.rowstore.poll_rhythm import BOUND_SECONDS, Rhythm
 #: Where time is virtual a long poll would take real seconds: there is a pause between two looks, of at most so long.
 #: It differs each time, because delays are whole seconds, and those in step with them would be the first for ever.
 _LOOK_SECONDS = 0.5
-#: Where a receive does not wait, the pause between two looks at an empty queue doubles from the first to the longest.
-_FIRST_PAUSE, _LONGEST_PAUSE = 0.05, 1.0
+#: Where a receive does not wait, the pause between two looks at an empty queue doubles, from this.
+_FIRST_PAUSE = 0.05
 #: What nobody took for so long is put back.
 _FRESH_SECONDS = 2.0
 #: No poll is shorter: whoever waits next waits for the same one, and each is paid for. Nor much longer, because `close`
@@ -107,11 +107,11 @@ class Prefetch:
                     raise poll.exception() or BrokerUnavailable("")
             if any(self._copies.get(physical) for physical in physicals):
                 return
-            if self._is_virtual:
-                await asyncio.sleep(min(_LOOK_SECONDS * random.uniform(0.6, 1.0), left))  # noqa: S311 - no secret
-            elif not self._longest_poll:
+            if not self._queue.traits.poll_seconds:
                 await self._pause(min(pause, left))
-                pause = min(2 * pause, _LONGEST_PAUSE)
+                pause = min(2 * pause, self._queue.traits.longest_pause_seconds)
+            elif self._is_virtual:
+                await asyncio.sleep(min(_LOOK_SECONDS * random.uniform(0.6, 1.0), left))  # noqa: S311 - no secret
 
     async def _pause(self, seconds: float) -> None:
         """Wait before the next look at a queue whose receives do not wait, or until this process puts something in."""

@@ -90,6 +90,6 @@ async def _is_empty(store: Store, queue: str) -> bool:
     if await dead_letter_index.has_any(store, queue):
         return False
     counts = await depths.counts(store, queue)
-    if counts is None or any(counts):
+    if counts is None or counts.visible or counts.hidden or counts.delayed:
         return False
     return not (await depths.leased(store)).get(queue)

@@ -22,7 +22,7 @@ import hashlib
 import math
 import os
 from collections import OrderedDict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Generic, TypeVar
 
 import msgspec
@@ -112,7 +112,7 @@ class RowChanges:
         return bool(getattr(self.table, "forgets", False))
 
     @property
-    def _table_has_etags(self) -> bool:
+    def table_has_etags(self) -> bool:
         """Whether the version of a row is something else than its text."""
         return bool(getattr(self.table, "has_etags", False))
 
@@ -130,7 +130,7 @@ class RowChanges:
 
     def kept_until(self) -> float:
         """When what ends now may be forgotten."""
-        return self.clock.wall() + self.keep_seconds
+        return self.table.wall() + self.keep_seconds
 
     def kept_after_the_queue(self) -> float:
         """When what belongs to a message that is sent now may be forgotten: its queue may keep it for long."""
@@ -163,11 +163,14 @@ class RowChanges:
         decide: Callable[[int, T | None], Change[A]],
         *,
         are_new: bool = False,
+        guesses: Mapping[RowKey, Row] | None = None,
+        versions: dict[int, str] | None = None,
     ) -> list[A]:
         """Decide about each row, by its number in `places`. Of a place that stands there twice, the first goes first.
 
         `are_new`: the rows are probably not there. That, and what was written here a moment ago, saves a reading;
-        if it was wrong, the write is refused, and it is decided anew.
+        if it was wrong, the write is refused, and it is decided anew. So it is with `guesses`, what others wrote last.
+        `versions` is told the new version of each row that was written.
         """
         answers: dict[int, A] = {}
         left = list(range(len(places)))
@@ -176,7 +179,7 @@ class RowChanges:
             if not left:
                 return [answers[number] for number in range(len(places))]
             turn = _firsts(left, places)
-            thought = self._thought([places[number] for number in turn], tried=tried, are_new=are_new)
+            thought = self._thought([places[number] for number in turn], guesses or {}, tried=tried, are_new=are_new)
             rows = await self._rows([places[number] for number in turn], thought)
             writes: list[tuple[int, A, Write]] = []
             for number, row in zip(turn, rows, strict=True):
@@ -196,6 +199,8 @@ class RowChanges:
                 self._remember(write, version)
                 if version is not None:
                     answers[number] = answer
+                    if versions is not None:
+                        versions[number] = version
             left = [number for number in left if number not in answers]
             if None in done and tried > 1:
                 await asyncio.sleep(0.005 * min(tried, 20))
@@ -214,13 +219,15 @@ class RowChanges:
                 raise error from None
         return [_found(row, write) for row, write in zip(rows, writes, strict=True)]
 
-    def _thought(self, places: list[RowKey], *, tried: int, are_new: bool) -> dict[RowKey, Row | None]:
+    def _thought(
+        self, places: list[RowKey], guesses: Mapping[RowKey, Row], *, tried: int, are_new: bool
+    ) -> dict[RowKey, Row | None]:
         """What rows are thought to say, at first."""
         if tried:
             return {}
         if are_new:
             return dict.fromkeys(places)
-        return {place: row for place in places if (row := self._wrote.get(place)) is not None}
+        return {place: row for place in places if (row := self._wrote.get(place) or guesses.get(place)) is not None}
 
     async def _rows(self, places: list[RowKey], thought: dict[RowKey, Row | None]) -> list[Row | None]:
         """The rows as they are thought to be, and the others as they are."""
@@ -245,7 +252,7 @@ class RowChanges:
     async def remove(self, place: RowKey, text: str) -> None:
         """Remove a row if it still says this."""
         version = text
-        if self._table_has_etags:
+        if self.table_has_etags:
             (row,) = await self.table.get([place])
             if row is None or row.text != text:
                 return

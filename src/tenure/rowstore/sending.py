@@ -9,8 +9,10 @@ import math
 from collections.abc import Sequence
 from itertools import groupby
 
+import msgspec
+
 from tenure.broker import Sent
-from tenure.delivery_queue import OutgoingCopy, PhysicalQueue, QueueFacts
+from tenure.delivery_queue import OutgoingCopy, PhysicalQueue, QueueFacts, ReceivedCopy
 from tenure.message import DEFAULT_PRIORITY, Message, MessageState, Outgoing
 from tenure.rowstore import queue_list, uniqueness, wire
 from tenure.rowstore.entry import UNSENT, Entry
@@ -19,7 +21,7 @@ from tenure.rowstore.row_changes import ENTRY, Change, entry_place
 from tenure.rowstore.store import Store
 from tenure.rules.rejections import too_large, unique_not_plain
 from tenure.rules.sendable import unsendable
-from tenure.table import Write
+from tenure.table import Row, Write
 from tenure.verdict import Reason
 
 #: So many ids are remembered of which the copy arrived.
@@ -81,9 +83,9 @@ async def _send(store: Store, batch: Sequence[Outgoing]) -> list[Sent]:
     # Before anything lies there: whoever serves patterns must know the queue by then.
     names = list(dict.fromkeys(batch[number].message.queue for number in texts))
     await queue_list.note(store, names)
-    found = await _enter(store, batch, texts)
+    found, versions = await _enter(store, batch, texts)
     going = [number for number, how in found.items() if how != _KNOWN]
-    copies = [_copy(store, batch[number], *texts[number]) for number in going]
+    copies = [_copy(store, batch[number], *texts[number], versions.get(number, "")) for number in going]
     told = await store.queue.send(copies)
     # Asks nobody, unless this process took one of them off the list meanwhile.
     await queue_list.note(store, names)
@@ -101,9 +103,15 @@ async def _send(store: Store, batch: Sequence[Outgoing]) -> list[Sent]:
     return [answers[number] for number in range(len(batch))]
 
 
-async def _enter(store: Store, batch: Sequence[Outgoing], texts: dict[int, tuple[str, str]]) -> dict[int, str]:
-    """Write the entries; which are new, which are known, and which perhaps have no copy."""
+async def _enter(
+    store: Store, batch: Sequence[Outgoing], texts: dict[int, tuple[str, str]]
+) -> tuple[dict[int, str], dict[int, str]]:
+    """Write the entries; which are new, which are known, and which perhaps have no copy; and versions for copies.
+
+    Those are of the entries that say no more than the message itself: whoever has the copy knows the entry.
+    """
     entered: set[str] = set()
+    plain: set[int] = set()
     numbers = list(texts)
 
     def decide(at: int, entry: Entry | None) -> Change[str]:
@@ -111,37 +119,62 @@ async def _enter(store: Store, batch: Sequence[Outgoing], texts: dict[int, tuple
         id = outgoing.message.id
         if id in entered:
             return Change(_KNOWN)
+        (plain.add if entry is None and not outgoing.delay_seconds else plain.discard)(numbers[at])
         if entry is None or entry.state == UNSENT:
             return Change(_NEW, _entry(store, outgoing, entry, texts[numbers[at]]))
         was_met = entry.deliveries or entry.state not in (MessageState.READY, MessageState.DELAYED)
         return Change(_KNOWN if was_met or id in store.confirmed else _AGAIN)
 
     found: dict[int, str] = {}
+    versions: dict[int, str] = {}
     # One after the other where an id stands twice: the earlier one is the one that counts.
     rounds = _rounds([batch[number].message.id for number in numbers])
     for turn in rounds:
         places = [entry_place(batch[numbers[at]].message.id) for at in turn]
+        wrote: dict[int, str] = {}
         said = await store.rows.change(
-            ENTRY, places, lambda at, entry, turn=turn: decide(turn[at], entry), are_new=True  # type: ignore[misc]
+            ENTRY, places, lambda at, entry, turn=turn: decide(turn[at], entry), are_new=True, versions=wrote  # type: ignore[misc]
         )  # fmt: skip
+        versions |= {numbers[turn[at]]: version for at, version in wrote.items()}
         found |= {numbers[at]: how for at, how in zip(turn, said, strict=True)}
         entered |= {batch[numbers[at]].message.id for at in turn}
-    return found
+    if not _tells_versions(store):
+        return found, {}
+    return found, {number: version for number, version in versions.items() if number in plain}
+
+
+def _tells_versions(store: Store) -> bool:
+    """Whether a copy is to bring the version of its row: where that is the text itself, it would be too long."""
+    return store.queue.traits.carries_versions and store.rows.table_has_etags
+
+
+def sent_row(store: Store, copy: ReceivedCopy, message: Message | None) -> Row | None:
+    """The row of a message as it was sent, by its copy. None: the copy does not tell, or was received before."""
+    if not copy.version or message is None or copy.receives > 1 or not _tells_versions(store):
+        return None
+    entry = _entry_of(message, copy.sent_at or store.clock.wall(), copy.physical.level)
+    entry.state = MessageState.READY
+    return Row(entry_place(message.id), msgspec.json.encode(entry).decode(), copy.version)
+
+
+def _entry_of(message: Message, sent_at: float, level: int, known: Entry | None = None) -> Entry:
+    entry = Entry(queue=message.queue) if known is None else known
+    entry.describe(message)
+    entry.sent_at = message.sent_at or sent_at
+    entry.level = level
+    return entry
 
 
 def _entry(store: Store, outgoing: Outgoing, known: Entry | None, packed: tuple[str, str]) -> Entry:
     message = outgoing.message
-    entry = Entry(queue=message.queue) if known is None else known
-    entry.describe(message)
-    entry.sent_at = message.sent_at or store.clock.wall()
-    entry.level = store.queue.level_of(message)
+    entry = _entry_of(message, store.clock.wall(), store.queue.level_of(message), known)
     entry.put_back(outgoing.delay_seconds, store.rows.now())
     if outgoing.delay_seconds > 0:
         keep_copy(entry, *packed)
     return entry
 
 
-def _copy(store: Store, outgoing: Outgoing, text: str, head: str) -> OutgoingCopy:
+def _copy(store: Store, outgoing: Outgoing, text: str, head: str, version: str) -> OutgoingCopy:
     message = outgoing.message
     group = group_of(message) if store.queue.keeps_order(message.queue) else ""
     return OutgoingCopy(
@@ -152,6 +185,7 @@ def _copy(store: Store, outgoing: Outgoing, text: str, head: str) -> OutgoingCop
         group=group,
         dedup=f"{message.id}-{message.generation}" if group else "",
         head=head,
+        version=version,
     )
 
 

@@ -12,8 +12,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     wire: str = ENVELOPE
     #: How long finished messages and done keys are remembered.
     keep_seconds: float = 7 * 86_400.0
-    #: How long one delivery may be held, however often it is touched.
-    hold_seconds: float = 11.5 * 3600.0
+    #: How long one delivery may be held, however often it is touched. None: without end.
+    hold_seconds: float | None = 11.5 * 3600.0
     body_limit: int
     #: Where the state is, for people.
     state_place: str

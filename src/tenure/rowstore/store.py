@@ -28,6 +28,9 @@ from tenure.table import Table
 
 T = TypeVar("T")
 
+#: Thirty years.
+_FOR_EVER = 1e9
+
 #: Makes the queue and the table of one store; both belong to one event loop.
 Connect = Callable[[], tuple[DeliveryQueue, Table]]
 
@@ -101,6 +104,11 @@ class Store:
     def clamped(self, seconds: float) -> float:
         """As long as a lease may be."""
         return min(max(seconds, MIN_LEASE), longest_lease(self.settings, self.queue.traits))
+
+    @property
+    def hold_seconds(self) -> float:
+        """How long one delivery may be held; for ever is a long time."""
+        return _FOR_EVER if self.settings.hold_seconds is None else self.settings.hold_seconds
 
     def heard(self, physicals: Collection[PhysicalQueue], delay: float = 0.0) -> None:
         """Copies were put into these, to be seen after `delay` seconds: whoever waits in this process is told."""

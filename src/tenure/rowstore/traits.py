@@ -56,4 +56,5 @@ def broker_traits(settings: Settings, delivery: DeliveryTraits, *, can_scan: boo
 
 def longest_lease(settings: Settings, delivery: DeliveryTraits) -> float:
     """As long as a lease may be."""
-    return min(delivery.max_hidden_seconds - 2 * SLACK, settings.hold_seconds)
+    longest = delivery.max_hidden_seconds - 2 * SLACK
+    return longest if settings.hold_seconds is None else min(longest, settings.hold_seconds)

@@ -9,6 +9,7 @@ from tenure.adapters.azure.broker import AzureBroker
 from tenure.adapters.azure.clients import Hook
 from tenure.adapters.azure.options import Options, read_options
 from tenure.adapters.azure.queue import AzureQueue
+from tenure.adapters.azure.session import Session
 from tenure.adapters.azure.state import AzureState
 from tenure.adapters.azure.store import MakeTable, Store
 from tenure.adapters.azure.table import AzureTable
@@ -19,7 +20,7 @@ from tenure.delivery_queue import DeliveryQueue
 from tenure.state import State
 from tenure.table import Table
 
-__all__ = ["AzureBroker", "AzureState", "Options", "connect", "read_options"]
+__all__ = ["AzureBroker", "AzureQueue", "AzureState", "AzureTable", "Options", "connect", "read_options", "settings"]
 
 
 def connect(
@@ -34,25 +35,25 @@ def connect(
 
     `must_exist`: nothing is created. `hook` sees every request before it goes out.
     """
-    store = Store(options, clock, must_exist=must_exist, hook=hook, make_table=make_table)
-    if options.core == "rowstore":
-        return _over_rows(store)
-    return AzureBroker(store), AzureState(store)
-
-
-def _over_rows(shared: Store) -> tuple[Broker, State]:
-    """The core that SQS has too; `shared` is never opened, and its twins share what one of them hears."""
-    options = shared.options
+    if options.core != "rowstore":
+        store = Store(options, clock, must_exist=must_exist, hook=hook, make_table=make_table)
+        return AzureBroker(store), AzureState(store)
+    #: Never opened: what one loop hears of the account holds for all, and its twins share it.
+    shared = Session(options, clock, must_exist=must_exist, hook=hook)
 
     def services() -> tuple[DeliveryQueue, Table]:
-        store = shared.twin()
-        return AzureQueue(store), AzureTable(store)
+        session = shared.twin()
+        return AzureQueue(session), AzureTable(session) if make_table is None else make_table(session)
 
-    settings = rowstore.Settings(
+    return rowstore.connect(services, settings=settings(options), clock=clock)
+
+
+def settings(options: Options) -> rowstore.Settings:
+    """What a row store is told of the options."""
+    return rowstore.Settings(
         wire=options.wire,
         keep_seconds=options.keep_seconds,
-        hold_seconds=7 * 86_400.0,
+        hold_seconds=None,
         body_limit=TRAITS.body_limit,
         state_place=options.place,
     )
-    return rowstore.connect(services, settings=settings, clock=shared.clock)

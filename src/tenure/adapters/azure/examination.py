@@ -22,7 +22,7 @@ from tenure.rules.open_connection import find_unencrypted
 from tenure.text.plural import plural
 
 if TYPE_CHECKING:
-    from tenure.adapters.azure.store import Store
+    from tenure.adapters.azure.session import Session
 
 #: This many queues are looked at; each costs three requests.
 MOST_QUEUES = 50
@@ -39,7 +39,7 @@ class _Looked(msgspec.Struct, frozen=True, kw_only=True):
     trouble: str = ""
 
 
-async def examine(store: "Store", queues: Sequence[str]) -> list[Examination]:
+async def examine(store: "Session", queues: Sequence[str]) -> list[Examination]:
     """Examine the account, and these queues of it."""
     looked = await asyncio.gather(*(_look(store, queue) for queue in queues[:MOST_QUEUES]))
     options = store.options
@@ -52,7 +52,7 @@ async def examine(store: "Store", queues: Sequence[str]) -> list[Examination]:
     ]
 
 
-async def _look(store: "Store", queue: str) -> _Looked:
+async def _look(store: "Session", queue: str) -> _Looked:
     client = store.queue(queue)
     acts = {
         "peek": lambda: client.peek_messages(max_messages=1),
@@ -114,7 +114,7 @@ def _signature(options: Options, wall: float) -> Examination:
     return Examination(id="signature", area=Area.ACCESS, title=title, seen=f"valid until {said}", findings=findings)
 
 
-def _presence(store: "Store", looked: Sequence[_Looked]) -> Examination:
+def _presence(store: "Session", looked: Sequence[_Looked]) -> Examination:
     missing = [one.queue for one in looked if one.is_missing]
     trouble = next((one.trouble for one in looked if one.trouble), "")
     if trouble and (not missing or store.options.create):

@@ -178,7 +178,8 @@ class AzureJournal:
         await self._log.prune()
         if isinstance(store.rows, Rows):
             now = datetime.fromtimestamp(store.timeline.wall(), UTC)
-            await store.rows.bulk.prune(now, store.rows.is_named)
+            if store.rows.bulk is not None:
+                await store.rows.bulk.prune(now, store.rows.is_named)
         return gone
 
     async def sample(self, batch: Sequence[Sample]) -> None:

@@ -128,7 +128,7 @@ def read_options(url: str, parts: SplitResult, environment: Mapping[str, str] | 
     return Options(**fields | said)
 
 
-def _read(name: str, value: str) -> object:  # noqa: PLR0911 - a table of them
+def _read(name: str, value: str) -> object:  # noqa: C901, PLR0911 - a table of them
     """None: it is not a value that is taken."""
     if name in _NUMBERS:
         return above_zero(value)

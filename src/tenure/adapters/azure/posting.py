@@ -15,7 +15,7 @@ from azure.core.exceptions import HttpResponseError
 
 from tenure.adapters.azure import faults
 from tenure.adapters.azure.naming import POISON
-from tenure.adapters.azure.store import Store
+from tenure.adapters.azure.session import Session
 from tenure.errors import BrokerError, BrokerUnavailable, StoreMissing
 
 T = TypeVar("T")
@@ -37,7 +37,7 @@ def whole(seconds: float) -> int:
     return min(LONGEST, max(0, math.ceil(seconds - 1e-6)))
 
 
-async def put(store: Store, queue: str, text: str, delay: float = 0.0, *, ending: str = "") -> tuple[str, str]:
+async def put(store: Session, queue: str, text: str, delay: float = 0.0, *, ending: str = "") -> tuple[str, str]:
     """Put a message into a queue; the service's id and receipt for it."""
     sent: Any = await store.on_queue(
         "sending",
@@ -48,7 +48,7 @@ async def put(store: Store, queue: str, text: str, delay: float = 0.0, *, ending
     return str(sent.id), str(sent.pop_receipt)
 
 
-async def hide(store: Store, queue: str, message_id: str, receipt: str, seconds: float) -> str:
+async def hide(store: Session, queue: str, message_id: str, receipt: str, seconds: float) -> str:
     """Let a message be shown again after so many seconds (0: now); its new receipt."""
     try:
         told: Any = await store.on_queue(
@@ -69,7 +69,7 @@ async def hide(store: Store, queue: str, message_id: str, receipt: str, seconds:
     return str(told.pop_receipt)
 
 
-async def remove(store: Store, queue: str, message_id: str, receipt: str, ending: str = "") -> None:
+async def remove(store: Session, queue: str, message_id: str, receipt: str, ending: str = "") -> None:
     """Delete a message for good."""
     try:
         await store.on_queue("deleting", queue, lambda client: client.delete_message(message_id, receipt), ending)
@@ -77,12 +77,12 @@ async def remove(store: Store, queue: str, message_id: str, receipt: str, ending
         raise _stale(error) from error
 
 
-async def bury(store: Store, queue: str, text: str) -> tuple[str, str]:
+async def bury(store: Session, queue: str, text: str) -> tuple[str, str]:
     """Put a dead letter into the poison queue."""
     return await put(store, queue, text, ending=POISON)
 
 
-async def receive(store: Store, queue: str, want: int, seconds: float, *, may_lack: bool = False) -> list[Any]:
+async def receive(store: Session, queue: str, want: int, seconds: float, *, may_lack: bool = False) -> list[Any]:
     """Up to `want` messages, hidden from others for so many seconds; in exactly one call.
 
     `may_lack`: a queue that is not there is an empty one. So it is for whoever serves a pattern.
@@ -101,7 +101,7 @@ async def receive(store: Store, queue: str, want: int, seconds: float, *, may_la
     return await _served(store, "receiving", queue, act, may_lack=may_lack)
 
 
-async def shows_something(store: Store, queue: str, *, may_lack: bool = False) -> bool:
+async def shows_something(store: Session, queue: str, *, may_lack: bool = False) -> bool:
     """Whether a message can be received now."""
 
     async def act(client: Any) -> list[Any]:
@@ -112,7 +112,7 @@ async def shows_something(store: Store, queue: str, *, may_lack: bool = False) -
 
 
 async def _served(
-    store: Store, what: str, queue: str, act: Callable[[Any], Awaitable[list[Any]]], *, may_lack: bool
+    store: Session, what: str, queue: str, act: Callable[[Any], Awaitable[list[Any]]], *, may_lack: bool
 ) -> list[Any]:
     """What the queue answers. If it answered before and is missing now, somebody removed it: that ends no worker."""
     try:
@@ -120,8 +120,8 @@ async def _served(
     except StoreMissing as error:
         if may_lack:
             return []
-        raise (faults.outage(error) if queue in store.shared.served else error) from error
-    store.shared.served.add(queue)
+        raise (faults.outage(error) if queue in store.heard.served else error) from error
+    store.heard.served.add(queue)
     return answer
 
 

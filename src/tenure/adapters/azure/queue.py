@@ -1,17 +1,19 @@
 """The delivery queue of a row store in Azure Storage Queues.
 
 One message at a time is sent, hidden and deleted; side by side, because there is no batch. Each hide answers a new
-receipt. A receive never waits, so the core looks again with pauses. Texts are those of `wire.py`, so other programs
-and the other core read them. Used by `rowstore/`.
+receipt. A receive never waits, so the core looks again with pauses. What stands in a message is said in
+`copy_text.py`; the single calls are in `posting.py`. Used by `rowstore/`.
 """
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, TypeVar
 
-from tenure.adapters.azure import posting, wire
+from tenure.adapters.azure import copy_text, examination, posting
+from tenure.adapters.azure.naming import POISON, queue_name
+from tenure.adapters.azure.options import Options
 from tenure.adapters.azure.posting import LONGEST, Stale
-from tenure.adapters.azure.store import Store
+from tenure.adapters.azure.session import Session
 from tenure.adapters.azure.traits import TRAITS
 from tenure.delivery_queue import (
     CopyReceipt,
@@ -23,19 +25,11 @@ from tenure.delivery_queue import (
     ReceivedCopy,
 )
 from tenure.errors import BrokerError, BrokerUnavailable, ConfigurationError, StoreMissing
+from tenure.examination import Examination
 from tenure.message import Message
 
-DELIVERY = DeliveryTraits(
-    service="Azure",
-    logger="tenure.azure",
-    id_prefix="azure-",
-    batch=TRAITS.batch_limit,
-    max_hidden_seconds=LONGEST,
-    max_delay_seconds=LONGEST,
-    poll_seconds=0,
-    max_total_delay_seconds=None,
-    renews_receipts=True,
-)
+T = TypeVar("T")
+
 #: Messages never expire.
 _ALWAYS = 10**9
 
@@ -43,19 +37,31 @@ _ALWAYS = 10**9
 class AzureQueue:
     """Storage Queues, with Tenure's names."""
 
-    def __init__(self, store: Store) -> None:
-        """Stand on `store`, which opens and closes with it."""
-        self._store = store
+    def __init__(self, session: Session) -> None:
+        """Stand on `session`, which opens and closes with it."""
+        self._session = session
+        self._traits = delivery_traits(session.options)
 
     @property
     def traits(self) -> DeliveryTraits:
-        return DELIVERY
+        return self._traits
 
     async def open(self) -> None:
-        await self._store.open()
+        """Connect, and ask something at once: who we are, and what time it is there."""
+        await self._session.open()
+        try:
+            await self._session.ask()
+        except BaseException:
+            await self._session.close()
+            raise
 
     async def close(self) -> None:
-        await self._store.close()
+        await self._session.close()
+
+    async def examine(self, queues: Sequence[str]) -> list[Examination]:
+        return await examination.examine(self._session, queues)
+
+    # -- the queues ----------------------------------------------------------------------------------
 
     def physical(self, queue: str) -> list[PhysicalQueue]:
         return [PhysicalQueue(queue, 0)]
@@ -67,38 +73,62 @@ class AzureQueue:
         return False
 
     async def facts(self, physical: PhysicalQueue) -> QueueFacts:
-        return self.remembered(physical)
+        """Raises `StoreMissing` where the queue is not there, and is not to be made."""
+        facts, session = self.remembered(physical), self._session
+        if not session.may_create and physical.queue not in session.heard.served:
+            await session.on_queue("counting", physical.queue, lambda client: client.get_queue_properties())
+            session.heard.served.add(physical.queue)
+        return facts
 
     def remembered(self, physical: PhysicalQueue) -> QueueFacts:
-        self._store.queue(physical.queue)  # raises where the service takes no such name
+        queue_name(self._session.options.prefix, physical.queue)  # raises where the service takes no such name
         return QueueFacts(TRAITS.body_limit, _ALWAYS)
 
     async def names(self) -> list[str]:
-        prefix = f"{self._store.options.prefix}-" if self._store.options.prefix else ""
+        session = self._session
+        prefix = f"{session.options.prefix}-" if session.options.prefix else ""
 
         async def act() -> list[str]:
-            pages = self._store.clients.queue_service.list_queues(name_starts_with=prefix or None)
-            return sorted([str(one.name).removeprefix(prefix) async for one in pages])
+            pages = session.clients.queue_service.list_queues(name_starts_with=prefix or None)
+            return [str(one.name) async for one in pages]
 
-        return await self._store.call("listing the queues", act)
+        names = await session.call("listing the queues", act)
+        return sorted(name.removeprefix(prefix) for name in names if not name.endswith(POISON))
+
+    async def count(self, physical: PhysicalQueue) -> QueueCount:
+        """The service counts visible and hidden together; a look at up to 32 says how many of them are visible."""
+        try:
+            client = self._session.queue(physical.queue)
+            told: Any = await self._session.call("counting", client.get_queue_properties)
+            total = int(told.approximate_message_count or 0)
+            if not total:
+                return QueueCount(0, 0, 0)
+            shown: list[Any] = await self._session.call(
+                "looking", lambda: client.peek_messages(max_messages=self._traits.batch)
+            )
+        except StoreMissing:
+            return QueueCount(0, 0, 0)
+        oldest_at = min((one.inserted_on.timestamp() for one in shown if one.inserted_on is not None), default=None)
+        if len(shown) < self._traits.batch:
+            return QueueCount(len(shown), max(0, total - len(shown)), 0, oldest_at)
+        return QueueCount(total, None, 0, oldest_at)
+
+    # -- copies --------------------------------------------------------------------------------------
 
     async def send(self, copies: Sequence[OutgoingCopy]) -> list[str]:
         return await self._each([partial(self._send, copy) for copy in copies])
 
     async def _send(self, copy: OutgoingCopy) -> str:
         try:
-            await posting.put(self._store, copy.physical.queue, self._text(copy), copy.delay)
+            text = copy_text.write(copy, self._session.options.encoding)
+            await posting.put(self._session, copy.physical.queue, text, copy.delay)
+        except copy_text.Unfit as unfit:
+            return str(unfit)
         except (BrokerUnavailable, ConfigurationError):
             raise
         except BrokerError as error:
             return str(error)
         return ""
-
-    def _text(self, copy: OutgoingCopy) -> str:
-        raw = copy.body.encode("utf-8", "surrogatepass")
-        if wire.read(copy.body).is_foreign:
-            return wire.tagged(raw, copy.id)
-        return wire.write(raw, self._store.options.wire, self._store.options.encoding)
 
     async def receive(
         self,
@@ -107,9 +137,9 @@ class AzureQueue:
         visibility: int,
         wait: float = 0.0,  # noqa: ARG002 - it cannot wait
     ) -> list[ReceivedCopy]:
-        until = self._store.clock.monotonic() + visibility
-        want = min(want, DELIVERY.batch)
-        found = await posting.receive(self._store, physical.queue, want, visibility)
+        until = self._session.clock.monotonic() + visibility
+        want = min(want, self._traits.batch)
+        found = await posting.receive(self._session, physical.queue, want, visibility)
         return [_copy(physical, one, until) for one in found]
 
     async def delete(self, receipts: Sequence[CopyReceipt]) -> list[bool]:
@@ -118,7 +148,7 @@ class AzureQueue:
     async def _delete(self, one: CopyReceipt) -> bool:
         id, _, receipt = one.receipt.partition(" ")
         try:
-            await posting.remove(self._store, one.physical.queue, id, receipt)
+            await posting.remove(self._session, one.physical.queue, id, receipt)
         except Stale:
             return False
         return True
@@ -129,38 +159,50 @@ class AzureQueue:
     async def _hide(self, one: CopyReceipt) -> str | None:
         id, _, receipt = one.receipt.partition(" ")
         try:
-            return f"{id} {await posting.hide(self._store, one.physical.queue, id, receipt, one.seconds)}"
+            return f"{id} {await posting.hide(self._session, one.physical.queue, id, receipt, one.seconds)}"
         except Stale:
             return None
 
-    async def count(self, physical: PhysicalQueue) -> QueueCount:
-        client = self._store.queue(physical.queue)
-        try:
-            told: Any = await self._store.call("counting", client.get_queue_properties)
-        except StoreMissing:
-            return QueueCount(0, 0, 0)
-        return QueueCount(0, int(told.approximate_message_count or 0), 0)
-
-    async def _each(self, acts: Sequence[Any]) -> list[Any]:
+    async def _each(self, acts: Sequence[Callable[[], Awaitable[T]]]) -> list[T]:
         """Side by side; what one raises, all raise, when all have ended."""
-        told = await self._store.each(acts)
-        for one in told:
+        done: list[T] = []
+        for one in await self._session.each(acts):
             if isinstance(one, BaseException):
                 raise one
-        return told
+            done.append(one)
+        return done
+
+
+def delivery_traits(options: Options) -> DeliveryTraits:
+    """What Storage Queues can do, used as the options say."""
+    return DeliveryTraits(
+        service="Azure",
+        logger="tenure.azure",
+        id_prefix="azure-",
+        batch=TRAITS.batch_limit,
+        max_hidden_seconds=LONGEST,
+        max_delay_seconds=LONGEST,
+        poll_seconds=0,
+        longest_pause_seconds=options.poll_seconds,
+        max_total_delay_seconds=None,
+        renews_receipts=True,
+        carries_versions=True,
+    )
 
 
 def _copy(physical: PhysicalQueue, message: Any, hidden_until: float) -> ReceivedCopy:
-    said = wire.read(message.content)
-    raw = said.raw if said.raw is not None else b""
+    said = copy_text.read(message.content)
     return ReceivedCopy(
         physical=physical,
         id=said.id,
         copy_id=str(message.id),
         receipt=f"{message.id} {message.pop_receipt}",
-        body=raw.decode("utf-8", "surrogatepass"),
+        body=said.body,
         group=None,
         receives=int(message.dequeue_count or 1),
         hidden_until=hidden_until,
+        head=said.head,
+        attributes=said.attributes,
         sent_at=message.inserted_on.timestamp() if message.inserted_on is not None else None,
+        version=said.version,
     )

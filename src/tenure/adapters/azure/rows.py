@@ -63,8 +63,8 @@ class Caller(Protocol):
 class Rows:
     """The rows of one table."""
 
-    def __init__(self, caller: Caller, client: Any, bulk: Bulk) -> None:
-        """`client()` is the SDK's client of the table; `bulk` takes what is too large for it."""
+    def __init__(self, caller: Caller, client: Any, bulk: Bulk | None) -> None:
+        """`client()` is the SDK's client of the table; `bulk` takes what is too large for it, if anything is."""
         self._caller = caller
         self._client = client
         self.bulk = bulk
@@ -76,6 +76,8 @@ class Rows:
         except ResourceNotFoundError:
             return None
         row = _row(found)
+        if self.bulk is None:
+            return row
         fields = await self.bulk.fetch(row.fields, is_latest=row.etag == seen)
         # A large value is gone: somebody has just written the row anew.
         return await self.get(part, key, seen=row.etag) if fields is None else Row(part, key, fields, row.etag)
@@ -132,7 +134,9 @@ class Rows:
                 return
             for found in page:
                 row: Row | None = _row(found)
-                if row is not None and (fields := await self.bulk.fetch(row.fields)) is not row.fields:
+                if row is None or self.bulk is None:
+                    pass
+                elif (fields := await self.bulk.fetch(row.fields)) is not row.fields:
                     row = (
                         await self.get(part, row.key, seen=row.etag)
                         if fields is None
@@ -162,7 +166,7 @@ class Rows:
 
     async def _stowed(self, change: Change) -> Change:
         row = change.row
-        if change.act == "delete":
+        if change.act == "delete" or self.bulk is None:
             return change
         fields = await self.bulk.stow(row.part, row.key, row.fields)
         return change if fields is row.fields else Change(change.act, msgspec.structs.replace(row, fields=fields))

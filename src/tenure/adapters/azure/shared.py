@@ -17,7 +17,7 @@ from tenure.adapters.azure.bell import Bell
 from tenure.adapters.azure.entry import Kept
 from tenure.adapters.azure.polling import Polling
 from tenure.adapters.azure.remembered import Remembered
-from tenure.adapters.azure.timeline import Timeline
+from tenure.adapters.azure.session import Heard
 from tenure.clock import Clock
 from tenure.rules.queue_pattern import matches
 
@@ -27,12 +27,12 @@ _RETURNED = 1_000
 _Waiter = tuple[asyncio.AbstractEventLoop, asyncio.Event, tuple[str, ...], frozenset[str]]
 
 
-class Shared:
+class Shared(Heard):
     """What all stores of one process over one account have in common, on whatever loop they run."""
 
     def __init__(self, clock: Clock) -> None:
         """Nothing is known yet."""
-        self.timeline = Timeline(clock)
+        super().__init__(clock)
         self._lives: Remembered[Kept] = Remembered()
         #: What was claimed by us, by the row's key (`ledger.py`).
         self.claims: Remembered[Any] = Remembered()
@@ -46,12 +46,8 @@ class Shared:
         self.returned: defaultdict[str, deque[str]] = defaultdict(lambda: deque(maxlen=_RETURNED))
         #: How often something came into a queue by us.
         self.stirs = 0
-        #: What the account let us do before, by its name.
-        self.worked: set[str] = set()
         #: Rung when this process has written to the journal.
         self.journal = Bell()
-        #: Queues that answered before.
-        self.served: set[str] = set()
         #: When each queue is asked again, where there are several.
         self.polling = Polling()
         #: Queues that this process put on the list, and when (`known_queues.py`).

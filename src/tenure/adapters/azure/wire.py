@@ -44,7 +44,9 @@ class Read(msgspec.Struct, frozen=True):
     sent_at: float | None = None
 
 
-class _Head(msgspec.Struct):
+class Head(msgspec.Struct):
+    """What our key says."""
+
     tenure: int | None = None
     id: str | None = None
     task: str = ""
@@ -58,13 +60,13 @@ _NAMED = frozenset({OURS, "id", "queue", "task"})
 _object = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
 _text = msgspec.json.Decoder(str).decode
 _number = msgspec.json.Decoder(float | None).decode
-_head = msgspec.json.Decoder(_Head).decode
+_head = msgspec.json.Decoder(Head).decode
 
 
 def read(text: str) -> Read:
     """Read a text in any form."""
     raw = texts.read(text)
-    fields = _fields(raw) if _STAMP[:-1] in raw else None
+    fields = fields_of(raw) if _STAMP[:-1] in raw else None
     ours = bytes(fields[OURS]) if fields is not None and OURS in fields else b""
     if fields is not None and ours.startswith(b"{"):
         found = _beside(text, raw, fields, ours)
@@ -91,12 +93,12 @@ def _beside(text: str, raw: bytes, fields: dict[str, msgspec.Raw], ours: bytes) 
     if head.foreign is not None:
         if len(fields) == 1:
             return Read(None, head.foreign, is_foreign=True)
-        body = _without(raw, fields, ours)
+        body = without_ours(raw, fields, ours)
         is_packed = not text.lstrip().startswith("{")
         return Read(base64.b64encode(body) if is_packed else body, head.foreign, is_foreign=True)
     if head.tenure is not None and head.id is not None:
         return Read(
-            envelope.join(ours, _without(raw, fields, ours)), head.id, PLAIN, task=head.task, sent_at=head.sent_at
+            envelope.join(ours, without_ours(raw, fields, ours)), head.id, PLAIN, task=head.task, sent_at=head.sent_at
         )
     return None
 
@@ -108,7 +110,7 @@ def write(raw: bytes, wire: str, encoding: str) -> str:
             head, body = envelope.split(envelope.decode(raw))
         except BodyUndecodable:
             return texts.write(raw, encoding)
-        raw = _with(body, head)
+        raw = with_ours(body, head)
     return texts.write(raw, encoding)
 
 
@@ -116,9 +118,9 @@ def tagged(raw: bytes, id: str) -> str:
     """The text of a message that is not ours, with the id that it is known by."""
     head = msgspec.json.encode({"foreign": id})
     inner = texts.read(raw.decode("utf-8", "surrogatepass"))
-    fields = _fields(inner)
+    fields = fields_of(inner)
     if fields and OURS not in fields:
-        text = texts.write(_with(inner, head), "plain" if inner == raw else "base64")
+        text = texts.write(with_ours(inner, head), "plain" if inner == raw else "base64")
         if len(text.encode()) < MOST:
             return text
     return texts.write(b"{" + _STAMP + head + b"}", "plain")
@@ -137,26 +139,28 @@ def refusal(message: Message) -> str:
     """Why a message cannot stand in its queue in the plain form. Empty: it can."""
     if message.ticket is not None:
         return "its body is too large for the queue, and other readers of it would not find it elsewhere"
-    fields = _fields(bytes(message.body))
+    fields = fields_of(bytes(message.body))
     if fields is None:
         return "its payload is no JSON object, beside whose keys ours could stand"
     return f"its payload has a key {OURS!r} of its own" if OURS in fields else ""
 
 
-def _fields(raw: bytes) -> dict[str, msgspec.Raw] | None:
+def fields_of(raw: bytes) -> dict[str, msgspec.Raw] | None:
+    """The keys of an object. None: it is none."""
     try:
         return _object(raw)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
         return None
 
 
-def _with(body: bytes, head: bytes) -> bytes:
+def with_ours(body: bytes, head: bytes) -> bytes:
+    """The object with our key at its end."""
     body = body.strip()
     comma = b"," if body[1:-1].strip() else b""
     return body[:-1] + comma + _STAMP + head + b"}"
 
 
-def _without(raw: bytes, fields: dict[str, msgspec.Raw], head: bytes) -> bytes:
+def without_ours(raw: bytes, fields: dict[str, msgspec.Raw], head: bytes) -> bytes:
     """The object without our key: byte for byte as it was, if nobody has written it anew."""
     ending = _STAMP + head + b"}"
     raw = raw.strip()

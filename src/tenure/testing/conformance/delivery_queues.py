@@ -10,7 +10,9 @@ comes twice, and in which order copies come.
 
 import msgspec
 
-from tenure.delivery_queue import Attribute, CopyReceipt, OutgoingCopy, ReceivedCopy
+from tenure import envelope
+from tenure.delivery_queue import Attribute, CopyReceipt, OutgoingCopy, QueueCount, ReceivedCopy
+from tenure.message import Message
 from tenure.testing.harness import NotApplicable
 from tenure.testing.row_harness import QUEUE, QueueHarness
 
@@ -151,6 +153,18 @@ class DeliveryQueues:
         )
 
     async def test_what_is_there_is_counted_roughly_and_nothing_where_no_queue_is(self, harness: QueueHarness) -> None:
-        assert sum(await harness.queue.count(harness.physical("never-used"))) == 0
+        assert _total(await harness.queue.count(harness.physical("never-used"))) == 0
         await harness.send("m1", "m2", "m3")
-        assert sum(await harness.queue.count(harness.physical())) == 3
+        assert _total(await harness.queue.count(harness.physical())) == 3
+
+    async def test_a_copy_brings_the_version_it_was_sent_with(self, harness: QueueHarness) -> None:
+        if not harness.queue.traits.carries_versions:
+            raise NotApplicable("carries_versions is False here")
+        message = envelope.encode(Message(id="m1", queue=QUEUE, task="t", body=msgspec.Raw(b"{}"))).decode()
+        await harness.queue.send([OutgoingCopy(harness.physical(), "m1", message, version='W/"a\\b"')])
+        (copy,) = await harness.receive()
+        assert (copy.body, copy.version) == (message, 'W/"a\\b"')
+
+
+def _total(count: QueueCount) -> int:
+    return count.visible + (count.hidden or 0) + count.delayed

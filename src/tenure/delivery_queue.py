@@ -7,10 +7,11 @@ used by `rowstore/`.
 """
 
 from collections.abc import Sequence
-from typing import NamedTuple, Protocol
+from typing import NamedTuple, Protocol, runtime_checkable
 
 import msgspec
 
+from tenure.event import Event
 from tenure.finding import Finding
 from tenure.message import Message
 
@@ -132,6 +133,19 @@ class DeliveryTraits(msgspec.Struct, frozen=True, kw_only=True):
     #: A copy brings the `version` that it was sent with. Where a version is no text, the first lease of a message then
     #: needs no read.
     carries_versions: bool = False
+
+
+@runtime_checkable
+class EventLog(Protocol):
+    """What a delivery queue may do beside: write a log of events for people to read."""
+
+    async def log_events(self, events: Sequence[Event]) -> None:
+        """Note events. Never raises for what the service says."""
+        ...
+
+    async def prune_log(self) -> None:
+        """Remove what is old."""
+        ...
 
 
 class DeliveryQueue(Protocol):

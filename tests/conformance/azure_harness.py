@@ -5,6 +5,7 @@ import contextlib
 import os
 import shutil
 import tempfile
+from functools import partial
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -15,8 +16,10 @@ from tests.servers.binary import NotInstalled
 from tests.servers.shared import shared
 
 from tenure.adapters import azure, redis
+from tenure.adapters.azure import copy_text
 from tenure.adapters.azure.entry import letter_key, life_row
 from tenure.adapters.azure.rows import Change, Row
+from tenure.adapters.azure.session import Session
 from tenure.adapters.azure.store import MakeTable
 from tenure.adapters.redis.server_wall import ServerWall
 from tenure.adapters.redis.table import RedisTable
@@ -24,7 +27,7 @@ from tenure.adapters.sqlite.table import LocalTable
 from tenure.broker import Broker
 from tenure.errors import StoreMissing
 from tenure.state import State
-from tenure.testing.harness import FaultWrapper, Harness
+from tenure.testing.harness import QUEUE, FaultWrapper, Harness
 
 _LONG_AGO = 100.0
 
@@ -111,6 +114,54 @@ class AzureHarness(Harness):
         await asyncio.sleep(0)
 
 
+class RowStoreAzureHarness(AzureHarness):
+    """Azurite, with the core that SQS has too."""
+
+    options = ("core=rowstore",)
+    finds_ids = False
+    finds_envelopes = False
+
+    @property
+    def session(self) -> Session:
+        """The way to the account."""
+        queue = self._store.queue
+        assert isinstance(queue, azure.AzureQueue)
+        return queue._session
+
+    async def damage(self, id: str) -> bytes:
+        """Write over the copy in its queue, which nobody has received yet."""
+        client, raw = self.session.queue(QUEUE), b'{"tenure":1,"id":"' + id.encode() + b'","queue":\x7f broken'
+        copies: list[Any] = []
+
+        async def receive() -> list[Any]:
+            pages = client.receive_messages(max_messages=32, visibility_timeout=30)
+            return [one async for one in pages]
+
+        while some := await self.session.call("damaging", receive):
+            copies += some
+        for one in copies:
+            words: dict[str, Any] = {"visibility_timeout": 0}
+            if copy_text.read(one.content).id == id:
+                words["content"] = raw.decode()
+            await self.session.call("damaging", partial(client.update_message, one.id, one.pop_receipt, **words))
+        return raw
+
+    async def drop_deadline(self, id: str) -> None:
+        """A lease and its deadline are one row here."""
+        await Harness.drop_deadline(self, id)
+
+    async def remove_queue(self, queue: str) -> None:
+        """Delete it, behind the adapter's back."""
+        session = self.session
+        with contextlib.suppress(StoreMissing):
+            await session.call("removing", session.queue(queue).delete_queue)
+        session.options = msgspec.structs.replace(session.options, create=False)
+
+    async def make_queue(self, queue: str) -> None:
+        """As somebody would by hand."""
+        await self.session.create(self.session.queue(queue).create_queue)
+
+
 class RedisStateHarness(AzureHarness):
     """The state in Valkey."""
 
@@ -145,3 +196,13 @@ class LocalStateHarness(AzureHarness):
         """Remove the file."""
         await super().clean_up()
         shutil.rmtree(self._folder, ignore_errors=True)
+
+
+class RowStoreRedisHarness(RowStoreAzureHarness, RedisStateHarness):
+    """The shared core, with its rows in Valkey."""
+
+
+class RowStoreLocalHarness(RowStoreAzureHarness, LocalStateHarness):
+    """The shared core, with its rows in a file."""
+
+    options = RowStoreAzureHarness.options

@@ -4,15 +4,7 @@ import pytest
 
 from tenure.testing.conformance import ALL_SUITES, pytest_classes
 
-from .azure_harness import AzureHarness
-
-
-class RowStoreAzureHarness(AzureHarness):
-    """Azurite, with the core that SQS has too."""
-
-    options = ("core=rowstore",)
-    finds_ids = False
-    finds_envelopes = False
+from .azure_harness import RowStoreAzureHarness
 
 
 @pytest.fixture

@@ -13,6 +13,7 @@ from math import inf, isfinite
 import msgspec
 
 from tenure.broker import Erased
+from tenure.delivery_queue import EventLog
 from tenure.event import Event, StoredEvent
 from tenure.message import MessageState
 from tenure.rowstore.log_pages import LogPages
@@ -52,9 +53,10 @@ _read_kept = msgspec.json.Decoder(_Kept).decode
 class RowStoreJournal:
     """Events, samples and tallies."""
 
-    def __init__(self, changes: RowChanges) -> None:
-        """Stand on `changes`."""
+    def __init__(self, changes: RowChanges, log: EventLog | None = None) -> None:
+        """Stand on `changes`. `log`: is told every event too."""
         self._rows = changes
+        self._log = log
         self._events: LogPages[Event] = LogPages(changes, Event)
         self._samples: LogPages[Sample] = LogPages(changes, Sample)
         self._appended: dict[str, int] = {}
@@ -72,6 +74,8 @@ class RowStoreJournal:
         await self._events.append(_EVENTS, events, newest, forget_at=forget_at, base=base)
         self._appends.set()
         self._appends = asyncio.Event()
+        if self._log is not None:
+            await self._log.log_events(events)
 
     async def _look_up(self) -> _Kept:
         """What the last `prune` left; asked once in a process, as it hardly changes."""
@@ -138,6 +142,8 @@ class RowStoreJournal:
         await self._tallies.prune(seconds)
         if isinstance(self._rows.table, PrunedTable):
             await self._rows.table.prune()
+        if self._log is not None:
+            await self._log.prune_log()
         return await self._events.drop(_EVENTS, lambda event: event.at < oldest)
 
     async def erase(self, queue: str, after: str = "") -> Erased:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection, Coroutine
 from typing import Any, TypeVar
 
 from tenure.clock import Clock
-from tenure.delivery_queue import DeliveryQueue, PhysicalQueue
+from tenure.delivery_queue import DeliveryQueue, EventLog, PhysicalQueue
 from tenure.rowstore.act_log import RowStoreActLog
 from tenure.rowstore.board import RowStoreBoard
 from tenure.rowstore.journal import RowStoreJournal
@@ -54,7 +54,7 @@ class Store:
         self.roster = RowStoreRoster(self.rows)
         self.ledger = RowStoreLedger(self.rows, self.roster, self.memory)
         self.records = RowStoreRecords(self.rows)
-        self.journal = RowStoreJournal(self.rows)
+        self.journal = RowStoreJournal(self.rows, self.queue if isinstance(self.queue, EventLog) else None)
         self.board = RowStoreBoard(self.rows)
         self.acts = RowStoreActLog(self.rows)
         self.key_values = RowStoreKeyValues(self.rows)

@@ -18,7 +18,7 @@ from azure.core import MatchConditions
 from azure.core.exceptions import HttpResponseError
 
 from tenure.adapters.azure import faults
-from tenure.adapters.azure.store import Store
+from tenure.adapters.azure.session import Session
 from tenure.errors import TenureError
 from tenure.event import Event, EventKind
 from tenure.text.plural import plural
@@ -42,9 +42,9 @@ _encode = msgspec.json.Encoder().encode
 class ProcessedLog:
     """Appends to the file of the day."""
 
-    def __init__(self, store: Store) -> None:
-        """Stand on `store`; written only if its options name a service."""
-        self._store = store
+    def __init__(self, session: Session) -> None:
+        """Stand on `session`; written only if its options name a service."""
+        self._session = session
         #: The file of each day that is written now, by its number.
         self._numbers: defaultdict[str, int] = defaultdict(int)
         #: Lines that are not written yet, each with its day.
@@ -58,19 +58,19 @@ class ProcessedLog:
 
     async def write(self, events: Sequence[Event]) -> None:
         """Append a line for each message that ended. Never raises for what the service says."""
-        if not self._store.options.log:
+        if not self._session.options.log:
             return
         for event in events:
             if event.kind in _ENDS:
                 self._keep(_day(event.at), self._line(event))
-        if self._is_writing or self._store.clock.monotonic() < self._not_before:
+        if self._is_writing or self._session.clock.monotonic() < self._not_before:
             return  # whoever writes now goes on until nothing waits
         self._is_writing = True
         try:
             while self._waiting:
                 await self._write_some()
         except (TenureError, HttpResponseError) as error:
-            self._not_before = self._store.clock.monotonic() + _AWAY_SECONDS
+            self._not_before = self._session.clock.monotonic() + _AWAY_SECONDS
             if not self._is_away:  # once an outage
                 self._is_away = True
                 many = plural(len(self._waiting), "line")
@@ -111,10 +111,10 @@ class ProcessedLog:
 
     async def prune(self) -> None:
         """Drop the files of days that are over for a week."""
-        options = self._store.options
+        options = self._session.options
         if not options.log:
             return
-        today = datetime.fromtimestamp(self._store.timeline.wall(), UTC)
+        today = datetime.fromtimestamp(self._session.timeline.wall(), UTC)
         oldest = _day((today - timedelta(days=KEPT_DAYS)).timestamp())
         container = self._container()
 
@@ -122,10 +122,10 @@ class ProcessedLog:
             return [str(name) async for name in container.list_blob_names(name_starts_with=f"{options.log}/")]
 
         try:
-            for name in await self._store.call("listing the log", names):
+            for name in await self._session.call("listing the log", names):
                 if name.split("/")[1] < oldest:
                     blob = container.get_blob_client(name)
-                    await self._store.call("dropping an old log", blob.delete_blob)
+                    await self._session.call("dropping an old log", blob.delete_blob)
         except (TenureError, HttpResponseError) as error:
             logger.warning("old days of the log were not dropped: %s", error)
 
@@ -133,7 +133,7 @@ class ProcessedLog:
         while True:
             number = self._numbers[day]
             ending = f"-{number}" if number else ""
-            blob = self._container().get_blob_client(f"{self._store.options.log}/{day}/processed{ending}.jsonl")
+            blob = self._container().get_blob_client(f"{self._session.options.log}/{day}/processed{ending}.jsonl")
             try:
                 await self._append_to(blob, data)
             except HttpResponseError as error:
@@ -144,28 +144,28 @@ class ProcessedLog:
                 return
 
     async def _append_to(self, blob: Any, data: bytes) -> None:
-        store = self._store
+        session = self._session
         try:
-            await store.call("appending to the log", lambda: blob.append_block(data))
+            await session.call("appending to the log", lambda: blob.append_block(data))
         except (TenureError, HttpResponseError) as error:
             cause = error.__cause__ if isinstance(error, TenureError) else error
             if cause is None or faults.code_of(cause) not in ("BlobNotFound", "ContainerNotFound"):
                 raise
             if faults.code_of(cause) == "ContainerNotFound":
-                if not store.may_create:
+                if not session.may_create:
                     raise
-                await store.create(lambda: self._container().create_container())
+                await session.create(lambda: self._container().create_container())
             # Not over a file that somebody else has begun meanwhile.
-            await store.create(lambda: blob.create_append_blob(match_condition=MatchConditions.IfMissing))
-            await store.call("appending to the log", lambda: blob.append_block(data))
+            await session.create(lambda: blob.create_append_blob(match_condition=MatchConditions.IfMissing))
+            await session.call("appending to the log", lambda: blob.append_block(data))
 
     def _container(self) -> Any:
-        return self._store.clients.blob_service.get_container_client(CONTAINER)
+        return self._session.clients.blob_service.get_container_client(CONTAINER)
 
     def _line(self, event: Event) -> bytes:
         fields = {
             "message_id": event.message_id,
-            "container": self._store.options.log,
+            "container": self._session.options.log,
             "outcome": event.kind.value,
             "processed_at": datetime.fromtimestamp(event.at, UTC).isoformat(timespec="milliseconds"),
             "queue": event.queue,

@@ -10,6 +10,7 @@ from functools import partial
 from typing import Any, TypeVar
 
 from tenure.adapters.azure import copy_text, examination, posting
+from tenure.adapters.azure.log import ProcessedLog
 from tenure.adapters.azure.naming import POISON, queue_name
 from tenure.adapters.azure.options import Options
 from tenure.adapters.azure.posting import LONGEST, Stale
@@ -25,6 +26,7 @@ from tenure.delivery_queue import (
     ReceivedCopy,
 )
 from tenure.errors import BrokerError, BrokerUnavailable, ConfigurationError, StoreMissing
+from tenure.event import Event
 from tenure.examination import Examination
 from tenure.message import Message
 
@@ -41,6 +43,7 @@ class AzureQueue:
         """Stand on `session`, which opens and closes with it."""
         self._session = session
         self._traits = delivery_traits(session.options)
+        self._log = ProcessedLog(session)
 
     @property
     def traits(self) -> DeliveryTraits:
@@ -60,6 +63,13 @@ class AzureQueue:
 
     async def examine(self, queues: Sequence[str]) -> list[Examination]:
         return await examination.examine(self._session, queues)
+
+    async def log_events(self, events: Sequence[Event]) -> None:
+        """The log of `log=`."""
+        await self._log.write(events)
+
+    async def prune_log(self) -> None:
+        await self._log.prune()
 
     # -- the queues ----------------------------------------------------------------------------------
 

@@ -16,6 +16,7 @@ import hashlib
 import re
 import zlib
 from collections.abc import Sequence
+from typing import Any
 
 import msgspec
 
@@ -43,8 +44,10 @@ _FORGET, _PART, _SORT = "F", "P", "S"
 _ETAG = re.compile(r'(W/)?"[^"]*"\Z')
 _LAYOUT = ("layout", "layout")
 _PAGE = 1000
-#: One call of `prune` removes so many rows of a partition at most, and goes on there the next time.
-_PRUNED = 50_000
+#: One call of `prune` makes so many queries in a partition at most, and the next call goes on there.
+_QUERIES = 100
+#: From the end of one look at all rows to the begin of the next.
+_PRUNE_SECONDS = 3600.0
 
 
 class AzureTable:
@@ -59,8 +62,9 @@ class AzureTable:
         self._session = session
         self._rows = Rows(session, lambda: session.clients.table, None)
         self._partitions = [f"{number:02d}" for number in range(session.options.partitions)]
-        #: Where `prune` goes on in each partition.
-        self._pruned: dict[str, str] = {}
+        #: Where `prune` goes on in each partition, and when it begins anew there.
+        self._tokens: dict[str, Any] = {}
+        self._prune_at: dict[str, float] = {}
 
     async def open(self) -> None:
         """Connect; make the table where that was asked for, and look whether it has as many partitions as we think."""
@@ -187,23 +191,20 @@ class AzureTable:
         return sum([await self._prune(partition) for partition in self._partitions])
 
     async def _prune(self, partition: str) -> int:
-        gone, old = 0, list[Entity]()
-        begin = self._pruned.pop(partition, "\x20")
-        rows = self._rows.between(partition, begin, "\uffff", LT(_FORGET, self.wall()), only=(_FORGET,))
-        async for entity in rows:
-            old.append(entity)
-            if len(old) == _PAGE:
-                gone += await self._remove(old)
-                old = []
-                if gone >= _PRUNED:
-                    self._pruned[partition] = entity.key
-                    break
-        return gone + await self._remove(old)
-
-    async def _remove(self, old: Sequence[Entity]) -> int:
-        """Remove these, each as it was read: one that was written anew stays."""
-        done = await self._rows.commit([self._removal(one) for one in old]) if old else []
-        return sum(one is not None for one in done)
+        gone, now = 0, self._session.clock.monotonic()
+        if now < self._prune_at.get(partition, 0.0):
+            return 0
+        where = LT(_FORGET, self.wall())
+        for _ in range(_QUERIES):
+            old, token = await self._rows.look(partition, where, self._tokens.get(partition), only=(_FORGET,))
+            # Each as it was read: one that was written anew stays.
+            done = await self._rows.commit([self._removal(one) for one in old]) if old else []
+            gone += sum(one is not None for one in done)
+            self._tokens[partition] = token
+            if token is None:
+                self._prune_at[partition] = now + _PRUNE_SECONDS
+                break
+        return gone
 
     def _group(self, one: Write) -> list[Change]:
         part, key = self._key(one.place)

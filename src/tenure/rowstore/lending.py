@@ -31,6 +31,8 @@ T = TypeVar("T")
 
 #: If none of the copies that came could be lent, others may lie behind them; so often.
 _ROUNDS = 5
+#: Whoever is lent nothing asks this often whether it was declared dead.
+_ASK_SECONDS = 5.0
 
 
 async def lease(store: Store, request: LeaseRequest) -> list[Lease]:
@@ -47,7 +49,7 @@ async def lease(store: Store, request: LeaseRequest) -> list[Lease]:
             if leases or not copies:
                 break
         # Last: whoever bans first writes the ban and then looks what is held, so one of the two sees the other.
-        if await store.roster.banned([request.owner]):
+        if _may_be_banned(store, leases) and await store.roster.banned([request.owner]):
             await returning.return_all(store, request.owner, leases)
             raise retired(request.owner)
     except BrokerUnavailable as error:
@@ -56,6 +58,15 @@ async def lease(store: Store, request: LeaseRequest) -> list[Lease]:
         # The call that failed did nothing, but those before it may have lent something: `held` tells.
         raise BrokerUnavailable(f"{error}; some may have been lent before", outcome_unknown=True) from error
     return leases
+
+
+def _may_be_banned(store: Store, leases: list[Lease]) -> bool:
+    """Whether to ask. Who was lent nothing asks seldom: a ban that it does not know of yet takes nothing from others."""
+    now = store.clock.monotonic()
+    if not leases and now - store.asked_ban_at < _ASK_SECONDS:
+        return False
+    store.asked_ban_at = now
+    return True
 
 
 async def _lend_all(store: Store, request: LeaseRequest, copies: list[ReceivedCopy]) -> list[Lease]:

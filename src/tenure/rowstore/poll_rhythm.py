@@ -22,6 +22,8 @@ class Rhythm:
 
     def __init__(self) -> None:
         """Every queue is due."""
+        #: The longest pause.
+        self.bound = BOUND_SECONDS
         self._due: dict[PhysicalQueue, float] = {}
         self._pause: dict[PhysicalQueue, float] = {}
         #: Those that probably have something, in the order in which they are asked, and about how much.
@@ -38,14 +40,14 @@ class Rhythm:
             if count >= wanted:
                 self._hot[physical] = count
             return
-        pause = self._pause.get(physical, FIRST_SECONDS)
+        pause = self._pause.get(physical, FIRST_SECONDS * self.bound / BOUND_SECONDS)
         self._due[physical] = min(began + pause, self._later.get(physical, math.inf))
-        self._pause[physical] = min(BOUND_SECONDS, 2 * pause)
+        self._pause[physical] = min(self.bound, 2 * pause)
 
     def failed(self, physical: PhysicalQueue, now: float) -> None:
         """It could not be asked: the others come first for a while."""
         self._hot.pop(physical, None)
-        self._due[physical], self._pause[physical] = now + FIRST_SECONDS, BOUND_SECONDS
+        self._due[physical], self._pause[physical] = now + min(FIRST_SECONDS, self.bound), self.bound
 
     def heard(self, physical: PhysicalQueue, at: float, now: float) -> None:
         """From `at` on something may be there."""

@@ -24,8 +24,13 @@ from tenure.rowstore.poll_rhythm import BOUND_SECONDS, Rhythm
 #: Where time is virtual a long poll would take real seconds: there is a pause between two looks, of at most so long.
 #: It differs each time, because delays are whole seconds, and those in step with them would be the first for ever.
 _LOOK_SECONDS = 0.5
-#: Where a receive does not wait, the pause between two looks at an empty queue doubles, from this.
-_FIRST_PAUSE = 0.05
+#: Where a receive does not wait, there are pauses between two looks at an empty queue: from this, each so much longer
+#: than the one before, and from one wait to the next as long as before, until something comes.
+_FIRST_PAUSE, _LONGER = 0.05, 1.6
+#: A receive that ended so lately was a look.
+_LATELY_SECONDS = 0.05
+#: Of many queues, so many are each asked as often as one would be; more of them in proportion seldomer, up to so much.
+_OFTEN, _SELDOM = 10, 30
 #: What nobody took for so long is put back.
 _FRESH_SECONDS = 2.0
 #: No poll is shorter: whoever waits next waits for the same one, and each is paid for. Nor much longer, because `close`
@@ -68,6 +73,12 @@ class Prefetch:
         self._rhythm = Rhythm()
         #: Why queues could not be asked the last time.
         self._failed: dict[PhysicalQueue, TenureError] = {}
+        #: Where a receive does not wait: the next pause between two looks at these queues; when each was last found
+        #: empty, and what had been heard of it then; how often anything was heard; and when something will be there.
+        self._pauses: dict[frozenset[PhysicalQueue], float] = {}
+        self._looks: dict[PhysicalQueue, tuple[float, int]] = {}
+        self._heard: dict[PhysicalQueue, int] = {}
+        self._dues: dict[PhysicalQueue, float] = {}
         #: Set when a poll among many has ended, or something was heard of a queue.
         self._news = asyncio.Event()
         self._copies: dict[PhysicalQueue, list[ReceivedCopy]] = {}
@@ -93,7 +104,10 @@ class Prefetch:
 
     async def wait(self, physicals: Sequence[PhysicalQueue], seconds: float) -> None:
         """Return when something came, or after `seconds`."""
-        until, pause = self._clock.monotonic() + seconds, _FIRST_PAUSE
+        until = self._clock.monotonic() + seconds
+        if not self._queue.traits.poll_seconds:
+            await self._look_until(physicals, until)
+            return
         while not any(self._copies.get(physical) for physical in physicals):
             left = until - self._clock.monotonic()
             if left <= 0:
@@ -107,18 +121,66 @@ class Prefetch:
                     raise poll.exception() or BrokerUnavailable("")
             if any(self._copies.get(physical) for physical in physicals):
                 return
-            if not self._queue.traits.poll_seconds:
-                await self._pause(min(pause, left))
-                pause = min(2 * pause, self._queue.traits.longest_pause_seconds)
-            elif self._is_virtual:
+            if self._is_virtual:
                 await asyncio.sleep(min(_LOOK_SECONDS * random.uniform(0.6, 1.0), left))  # noqa: S311 - no secret
 
-    async def _pause(self, seconds: float) -> None:
-        """Wait before the next look at a queue whose receives do not wait, or until this process puts something in."""
-        self._news.clear()
-        with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(seconds):
-                await self._news.wait()
+    async def receive(
+        self, physical: PhysicalQueue, want: int, visibility: int, wait: float = 0.0
+    ) -> list[ReceivedCopy]:
+        """What a queue gives at once. That is a look, too: whoever waits next need not look again."""
+        heard = self._heard.get(physical, 0)
+        copies = await self._queue.receive(physical, want, visibility, wait)
+        if copies:
+            self._pauses.clear()
+        else:
+            self._looks[physical] = self._clock.monotonic(), heard
+        return copies
+
+    async def _look_until(self, physicals: Sequence[PhysicalQueue], until: float) -> None:
+        """Look at queues whose receives do not wait, pause, look again."""
+        served, longest = frozenset(physicals), self._queue.traits.longest_pause_seconds
+        pause = self._pauses.get(served, _FIRST_PAUSE)
+        begun = {physical: self._heard.get(physical, 0) for physical in served}
+        is_looked_at = all(self._has_looked(physical) for physical in served)
+        while not any(self._copies.get(physical) for physical in physicals):
+            if not is_looked_at:
+                polls = [self._poll(physical, 0.0) for physical in physicals]
+                await asyncio.wait(polls)
+                for poll in polls:
+                    poll.result()
+                if any(self._copies.get(physical) for physical in physicals):
+                    return
+            left = until - self._clock.monotonic()
+            if left <= 0:
+                return
+            if await self._pause(served, begun, min(pause, left)):
+                self._pauses.pop(served, None)
+                return  # whoever leases now looks
+            is_looked_at = pause >= left  # likewise
+            pause = min(pause * _LONGER, longest)
+            self._pauses[served] = pause
+
+    def _has_looked(self, physical: PhysicalQueue) -> bool:
+        at, heard = self._looks.get(physical, (-math.inf, 0))
+        return self._clock.monotonic() - at < _LATELY_SECONDS and heard == self._heard.get(physical, 0)
+
+    async def _pause(self, served: Collection[PhysicalQueue], begun: dict[PhysicalQueue, int], seconds: float) -> bool:
+        """Wait before the next look. True: this process has put something into one of them, or it is due now."""
+        until = self._clock.monotonic() + seconds
+        while True:
+            self._news.clear()
+            now = self._clock.monotonic()
+            for physical in [physical for physical in served if self._dues.get(physical, math.inf) <= now]:
+                del self._dues[physical]
+                return True
+            if any(self._heard.get(physical, 0) != number for physical, number in begun.items()):
+                return True
+            if now >= until:
+                return False
+            due = min((self._dues.get(physical, math.inf) for physical in served), default=math.inf)
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(min(until, due) - now):
+                    await self._news.wait()
 
     # -- many queues ---------------------------------------------------------------------------------
 
@@ -127,6 +189,10 @@ class Prefetch:
         now = self._clock.monotonic()
         for physical in physicals:
             self._rhythm.heard(physical, now + delay, now)
+            if delay > 0:
+                self._dues[physical] = min(self._dues.get(physical, math.inf), now + delay)
+            else:
+                self._heard[physical] = self._heard.get(physical, 0) + 1
         self._news.set()
 
     async def lend(self, served: Collection[PhysicalQueue], want: int, visibility: int) -> list[ReceivedCopy]:
@@ -201,6 +267,9 @@ class Prefetch:
             return
         # So that each gets its turn within the rhythm's bound, however many there are.
         wait = min(_LONGEST_AMONG_MANY, max(_SHORTEST, CALLS * BOUND_SECONDS // len(served)))
+        if not self._queue.traits.poll_seconds:
+            longest = self._queue.traits.longest_pause_seconds
+            self._rhythm.bound = longest * min(max(1.0, len(served) / _OFTEN), _SELDOM)
         for physical in self._rhythm.due(served, self._clock.monotonic()):
             if room <= 0:
                 return
@@ -285,7 +354,7 @@ class Prefetch:
         is_empty = False
         try:
             # The time until the first one comes is not to be taken from its visibility.
-            copies = await self._queue.receive(physical, self.want, self.visibility + math.ceil(wait), wait)
+            copies = await self.receive(physical, self.want, self.visibility + math.ceil(wait), wait)
             is_empty = bool(wait) and not copies
         finally:
             self._answers_until[physical] = self._clock.monotonic() + _KNOWN_SECONDS if is_empty else 0.0

@@ -37,7 +37,7 @@ async def receive(store: Store, request: LeaseRequest, want: int, visibility: in
         if len(copies) < want and not store.prefetch.is_polled(physical):
             wait = store.prefetch.glance_seconds if is_alone and not copies else 0.0
             try:
-                copies += await store.queue.receive(physical, want - len(copies), visibility, wait)
+                copies += await store.prefetch.receive(physical, want - len(copies), visibility, wait)
             except BrokerUnavailable:
                 if not copies:
                     raise

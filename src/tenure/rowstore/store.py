@@ -51,6 +51,8 @@ class Store:
         #: The list of queues as it was last read for patterns, and when; and when it was last tidied (`queue_list.py`).
         self.served: set[str] = set()
         self.served_at = self.tidied_at = float("-inf")
+        #: When it was last asked whether an owner is banned.
+        self.asked_ban_at = float("-inf")
         self.roster = RowStoreRoster(self.rows)
         self.ledger = RowStoreLedger(self.rows, self.roster, self.memory)
         self.records = RowStoreRecords(self.rows)

@@ -121,12 +121,15 @@ class RowStoreAzureHarness(AzureHarness):
     finds_ids = False
     finds_envelopes = False
 
-    @property
-    def session(self) -> Session:
-        """The way to the account."""
+    async def connect(self) -> tuple[Broker, State]:
+        """Open broker and state over one store."""
+        broker, state = await super().connect()
         queue = self._store.queue
         assert isinstance(queue, azure.AzureQueue)
-        return queue._session
+        #: The way to the account.
+        self.session: Session = queue._session
+        self._store = self.session
+        return broker, state
 
     async def damage(self, id: str) -> bytes:
         """Write over the copy in its queue, which nobody has received yet."""

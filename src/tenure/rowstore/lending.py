@@ -61,7 +61,7 @@ async def lease(store: Store, request: LeaseRequest) -> list[Lease]:
 
 
 def _may_be_banned(store: Store, leases: list[Lease]) -> bool:
-    """Whether to ask. Who was lent nothing asks seldom: a ban that it does not know of yet takes nothing from others."""
+    """Whether to ask. Whoever was lent nothing asks seldom: a ban it does not know of yet takes nothing from others."""
     now = store.clock.monotonic()
     if not leases and now - store.asked_ban_at < _ASK_SECONDS:
         return False

@@ -124,7 +124,7 @@ class RowStoreAzureHarness(AzureHarness):
     async def connect(self) -> tuple[Broker, State]:
         """Open broker and state over one store."""
         broker, state = await super().connect()
-        queue = self._store.queue
+        queue, self.table = self._store.queue, self._store.table
         assert isinstance(queue, azure.AzureQueue)
         #: The way to the account.
         self.session: Session = queue._session

@@ -206,8 +206,10 @@ class Prefetch:
             hot = self._rhythm.hot(served, self._polls, wanted, self._clock.monotonic())[:_AT_ONCE]
             if not hot:
                 break
+            # Where each copy that is put back is a request, no more than are wanted; who gave its share is asked again.
+            share = wanted if self._queue.traits.poll_seconds else max(1, wanted // len(hot))
             for physical, some in zip(
-                hot, await asyncio.gather(*(self._ask(physical, wanted, visibility) for physical in hot)), strict=True
+                hot, await asyncio.gather(*(self._ask(physical, share, visibility) for physical in hot)), strict=True
             ):
                 self._keep(physical, some)
             copies += self._take_some(served, want - len(copies))
@@ -262,13 +264,16 @@ class Prefetch:
 
     def _launch(self, served: Collection[PhysicalQueue]) -> None:
         """Begin the polls that are due, as many as may be under way."""
-        room = CALLS - len(self._polls)
-        if room <= 0 or not served:
+        traits = self._queue.traits
+        # Where a receive does not wait, few at a time are enough; and more than one lease call wants is put back, which
+        # is a request for each copy there.
+        room = (CALLS if traits.poll_seconds else _SHARE) - len(self._polls)
+        if room <= 0 or not served or (not traits.poll_seconds and any(self._copies.values())):
             return
         # So that each gets its turn within the rhythm's bound, however many there are.
         wait = min(_LONGEST_AMONG_MANY, max(_SHORTEST, CALLS * BOUND_SECONDS // len(served)))
-        if not self._queue.traits.poll_seconds:
-            longest = self._queue.traits.longest_pause_seconds
+        if not traits.poll_seconds:
+            longest = traits.longest_pause_seconds
             self._rhythm.bound = longest * min(max(1.0, len(served) / _OFTEN), _SELDOM)
         for physical in self._rhythm.due(served, self._clock.monotonic()):
             if room <= 0:

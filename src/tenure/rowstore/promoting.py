@@ -23,14 +23,16 @@ from tenure.rowstore.receipts import receipt_in
 from tenure.rowstore.row_changes import ENTRY, Change, entry_place
 from tenure.rowstore.store import Store
 
-#: An entry with a body is no larger than this, so that it costs what it costs without: DynamoDB counts kilobytes.
+#: An entry with a body is no larger than this, so that it costs what it costs without: DynamoDB counts kilobytes. A
+#: table whose rows cost the same whatever their size says so by `row_room`.
 _ROOM = 900
 
 
-def keep_copy(entry: Entry, body: str, head: str) -> None:
+def keep_copy(store: Store, entry: Entry, body: str, head: str) -> None:
     """Keep with a delayed message's entry what its copy says, if there is room."""
+    room = getattr(store.table, "row_room", _ROOM)
     entry.body, entry.head = body, head
-    if len(body) > _ROOM or len(msgspec.json.encode(entry)) > _ROOM:
+    if len(body) > room or len(msgspec.json.encode(entry)) > room:
         entry.body = entry.head = ""
 
 

@@ -170,7 +170,7 @@ def _entry(store: Store, outgoing: Outgoing, known: Entry | None, packed: tuple[
     entry = _entry_of(message, store.clock.wall(), store.queue.level_of(message), known)
     entry.put_back(outgoing.delay_seconds, store.rows.now())
     if outgoing.delay_seconds > 0:
-        keep_copy(entry, *packed)
+        keep_copy(store, entry, *packed)
     return entry
 
 

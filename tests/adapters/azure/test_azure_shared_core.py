@@ -288,3 +288,26 @@ async def test_what_cannot_stand_in_the_plain_form_is_refused(body: Any) -> None
         assert sent.refusal is not None
         assert "payload" in sent.refusal.text
         assert await harness.lease(harness.stranger()) == []
+
+
+async def test_a_large_message_that_was_sent_for_later_can_be_made_ready_now(harness: WatchedHarness) -> None:
+    message = await harness.put(body={"text": "x" * 40_000}, delay_seconds=HOUR)
+    (promoted,) = await harness.broker.promote([message.id])
+    assert (promoted.was, promoted.refusal) == (MessageState.DELAYED, "")
+    assert (await harness.lease_one(harness.stranger())).id == message.id
+
+
+async def test_many_queues_are_not_asked_for_more_than_one_lease_call_wants(harness: WatchedHarness) -> None:
+    queues = [f"queue-{number}" for number in range(10)]
+    for queue in queues:
+        await harness.put_many(10, queue=queue)
+    owner = await harness.owner()
+    for _ in range(30):
+        await harness.broker.wait(queues, 5.0)
+        harness.requests.clear()
+        leases = await harness.broker.lease(harness.request(owner, 16, queues=tuple(queues)))
+        if leases:
+            break
+    assert leases
+    asked = [int(query["numofmessages"][0]) for _, _, query in harness.requests if "numofmessages" in query]
+    assert sum(asked) <= 2 * 16

@@ -5,6 +5,9 @@ receipt. A receive never waits, so the core looks again with pauses. What stands
 `copy_text.py`; the single calls are in `posting.py`. Used by `rowstore/`.
 """
 
+import asyncio
+import logging
+import random
 from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
 from typing import Any, TypeVar
@@ -29,11 +32,17 @@ from tenure.errors import BrokerError, BrokerUnavailable, ConfigurationError, St
 from tenure.event import Event
 from tenure.examination import Examination
 from tenure.message import Message
+from tenure.retry import RetryPolicy
 
 T = TypeVar("T")
 
+logger = logging.getLogger("tenure.azure")
+
 #: Messages never expire.
 _ALWAYS = 10**9
+#: A call that failed for a passing reason is made again so often, and not after so long.
+_AGAIN = RetryPolicy(max_attempts=3, first_delay_seconds=0.1)
+_PATIENCE_SECONDS = 2.0
 
 
 class AzureQueue:
@@ -161,10 +170,26 @@ class AzureQueue:
             await posting.remove(self._session, one.physical.queue, id, receipt)
         except Stale:
             return False
+        except (BrokerUnavailable, ConfigurationError):
+            raise
+        except BrokerError as error:
+            # What is refused for good comes back, and is known as done then; the others must not wait for it.
+            logger.warning("a message of %s was not deleted: %s; it comes back", one.physical.queue, error)
+            return False
         return True
 
     async def hide(self, receipts: Sequence[CopyReceipt]) -> list[str | None]:
-        return await self._each([partial(self._hide, one) for one in receipts])
+        """If some calls fail and others do not, those that failed are None: the others' new receipts must not be lost.
+
+        Their copies are shown when their time is over, which may be early or late; the table says whose they are.
+        """
+        told = await self._try([partial(self._hide, one) for one in receipts])
+        failed = [one for one in told if isinstance(one, BaseException)]
+        if failed and (len(failed) == len(told) or not all(isinstance(one, BrokerUnavailable) for one in failed)):
+            raise failed[0]
+        if failed:
+            logger.warning("%d of %d messages could not be hidden: %s", len(failed), len(told), failed[0])
+        return [None if isinstance(one, BaseException) else one for one in told]
 
     async def _hide(self, one: CopyReceipt) -> str | None:
         id, _, receipt = one.receipt.partition(" ")
@@ -176,11 +201,25 @@ class AzureQueue:
     async def _each(self, acts: Sequence[Callable[[], Awaitable[T]]]) -> list[T]:
         """Side by side; what one raises, all raise, when all have ended."""
         done: list[T] = []
-        for one in await self._session.each(acts):
+        for one in await self._try(acts):
             if isinstance(one, BaseException):
                 raise one
             done.append(one)
         return done
+
+    async def _try(self, acts: Sequence[Callable[[], Awaitable[T]]]) -> list[T | BaseException]:
+        """Side by side. What fails for a passing reason is tried again at once, if that does not take long."""
+        clock = self._session.clock
+        until = clock.monotonic() + _PATIENCE_SECONDS
+        told = await self._session.each(acts)
+        for attempt in range(1, _AGAIN.max_attempts):
+            failed = [number for number, one in enumerate(told) if isinstance(one, BrokerUnavailable)]
+            if not failed or clock.monotonic() > until:
+                break
+            await asyncio.sleep(_AGAIN.delay_seconds(attempt, random.random))
+            for number, one in zip(failed, await self._session.each([acts[n] for n in failed]), strict=True):
+                told[number] = one
+        return told
 
 
 def delivery_traits(options: Options) -> DeliveryTraits:

@@ -56,6 +56,8 @@ class AzureTable:
     has_etags = True
     #: `prune` removes what is over.
     forgets = True
+    #: A row costs the same whatever its size. So much is left free of the mebibyte that it may have.
+    row_room = 500_000
 
     def __init__(self, session: Session) -> None:
         """Stand on `session`, which opens and closes with it."""

@@ -130,6 +130,14 @@ PARTS: tuple[Part, ...] = (
         ),
     ),
     Part(
+        "azure-core",
+        "The suites over Azure's second core, `core=rowstore`, which has to be asked for. Its table and its queue pass"
+        " the suites of their ports, and adapters/azure/test_azure_shared_core.py has its requests and promises, which"
+        " stay; the core itself keeps the contract over memory and SQS.",
+        4,
+        (Rule(("conformance/test_azure_rowstore.py", "conformance/test_azure_rowstore_state.py")),),
+    ),
+    Part(
         "workers",
         "The real worker over the stand-ins for the clouds. It sees ports only: it keeps its promises over memory in"
         " three shapes, SQLite and Valkey, and SQS and Azure keep the contract of the ports.",
@@ -140,6 +148,7 @@ PARTS: tuple[Part, ...] = (
                     "conformance/test_sqs_worker.py",
                     "conformance/test_dynamo_worker.py",
                     "conformance/test_azure_worker.py",
+                    "conformance/test_azure_rowstore_worker.py",
                 )
             ),
         ),
@@ -156,6 +165,7 @@ PARTS: tuple[Part, ...] = (
                     "adapters/aws/test_aws_faults.py",
                     "adapters/aws/test_aws_unknown.py",
                     "adapters/azure/test_azure_crashing.py",
+                    "adapters/azure/test_azure_shared_core_crashes.py",
                     "adapters/azure/test_azure_faults.py",
                     "adapters/azure/test_azure_unknown.py",
                 )

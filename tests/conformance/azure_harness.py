@@ -57,7 +57,7 @@ class AzureHarness(Harness):
         )
         await broker.open()
         await state.open()
-        self._store = broker._store
+        self._store: Any = broker._store  # type: ignore[attr-defined]
         return broker, state
 
     def _make_table(self) -> MakeTable | None:
@@ -117,7 +117,7 @@ class AzureHarness(Harness):
 class RowStoreAzureHarness(AzureHarness):
     """Azurite, with the core that SQS has too."""
 
-    options = ("core=rowstore",)
+    options: tuple[str, ...] = ("core=rowstore",)
     finds_ids = False
     finds_envelopes = False
 

@@ -6,13 +6,13 @@ from typing import Any
 from tests.conformance.azure_harness import AzureHarness, RowStoreAzureHarness
 
 from tenure.adapters import azure
-from tenure.adapters.azure.broker import AzureBroker
-from tenure.adapters.azure.state import AzureState
 from tenure.announcement import AnnounceRequest
+from tenure.broker import Broker
 from tenure.claim import ClaimRequest, Done, Fresh, Scope, Seal, digest
 from tenure.envelope import decode
 from tenure.lease import Lease
 from tenure.settlement import Ack
+from tenure.state import State
 from tenure.testing.harness import QUEUE
 
 #: More calls than any verb makes.
@@ -28,9 +28,9 @@ class Crashing(AzureHarness):
 
     _left: float = float("inf")
     #: The state of the last victim; it is open while its broker is.
-    victim_state: AzureState
+    victim_state: State
 
-    async def victim(self) -> AzureBroker:
+    async def victim(self) -> Broker:
         """Another process over the same account: it remembers what it did itself, and nothing else."""
         self._left = float("inf")
         broker, self.victim_state = azure.connect(self._options, clock=self.clock, hook=self._pass)
@@ -100,8 +100,8 @@ class SharedCrashingHarness(RowStoreAzureHarness, Crashing):
 
 async def each_call(
     harness: Crashing,
-    prepare: Callable[[AzureBroker], Awaitable[Any]],
-    verb: Callable[[AzureBroker, Any], Awaitable[Any]],
+    prepare: Callable[[Broker], Awaitable[Any]],
+    verb: Callable[[Broker, Any], Awaitable[Any]],
     check: Callable[[Any, int], Awaitable[None]],
 ) -> int:
     """Let a process end after every number of calls of `verb`; how many calls it makes."""
@@ -122,7 +122,7 @@ async def each_call(
     raise AssertionError("it makes more calls than expected")
 
 
-async def leased_by(harness: Crashing, victim: AzureBroker) -> Lease:
+async def leased_by(harness: Crashing, victim: Broker) -> Lease:
     message = await harness.put()
     await harness.sweep()
     (lease,) = await victim.lease(harness.request(harness.stranger()))

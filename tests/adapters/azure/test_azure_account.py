@@ -41,7 +41,8 @@ class LoggingHarness(AzureHarness):
             names = [name async for name in container.list_blob_names(name_starts_with=self.service)]
             return {name: await (await container.download_blob(name)).readall() for name in names}
 
-        return await self._store.call("looking", look)
+        found: dict[str, bytes] = await self._store.call("looking", look)
+        return found
 
 
 @pytest.fixture

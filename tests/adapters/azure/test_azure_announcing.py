@@ -8,9 +8,8 @@ from tests.adapters.azure.house import CrashingHarness, each_call
 from tests.conformance.azure_harness import AzureHarness
 
 from tenure.adapters.azure.announcing import PART
-from tenure.adapters.azure.broker import AzureBroker
 from tenure.announcement import Announcement, AnnounceRequest
-from tenure.broker import Refused
+from tenure.broker import Broker, Refused
 from tenure.claim import ClaimRequest, Fresh, Scope, Seal, digest
 from tenure.envelope import decode
 from tenure.lease import Lease
@@ -20,8 +19,8 @@ from tenure.testing.harness import BROKEN
 
 ASKS: dict[str, Any] = {"announce": ("webhook:orders",), "client": "acme"}
 
-Begin = Callable[[CrashingHarness, AzureBroker], Awaitable[Any]]
-Act = Callable[[CrashingHarness, AzureBroker, Any], Awaitable[Any]]
+Begin = Callable[[CrashingHarness, Broker], Awaitable[Any]]
+Act = Callable[[CrashingHarness, Broker, Any], Awaitable[Any]]
 
 
 @pytest.fixture
@@ -33,7 +32,7 @@ def harness() -> CrashingHarness:
 # -- what ends a message -----------------------------------------------------------------------------
 
 
-async def _leased(harness: CrashingHarness, victim: AzureBroker, **fields: Any) -> Lease:
+async def _leased(harness: CrashingHarness, victim: Broker, **fields: Any) -> Lease:
     message = await harness.put(**ASKS, **fields)
     await harness.sweep()
     (lease,) = await victim.lease(harness.request(harness.stranger()))
@@ -41,15 +40,15 @@ async def _leased(harness: CrashingHarness, victim: AzureBroker, **fields: Any) 
     return lease
 
 
-async def _sent(harness: CrashingHarness, _victim: AzureBroker) -> Message:
+async def _sent(harness: CrashingHarness, _victim: Broker) -> Message:
     return await harness.put(**ASKS)
 
 
-async def _delayed(harness: CrashingHarness, _victim: AzureBroker) -> Message:
+async def _delayed(harness: CrashingHarness, _victim: Broker) -> Message:
     return await harness.put(delay_seconds=20.0, **ASKS)
 
 
-async def _overdue(harness: CrashingHarness, victim: AzureBroker, **fields: Any) -> Lease:
+async def _overdue(harness: CrashingHarness, victim: Broker, **fields: Any) -> Lease:
     """Its only attempt, of which the lease ends just before the sweep."""
     lease = await _leased(harness, victim, overrides=Overrides(max_attempts=1), **fields)
     await harness.advance(harness.lease_seconds - 1.0)
@@ -63,7 +62,7 @@ def _claim(lease: Lease) -> ClaimRequest:
     return ClaimRequest(Scope.of(message), message.id, lease.owner, 30.0, digest(message))
 
 
-async def _complete(harness: CrashingHarness, victim: AzureBroker, lease: Lease) -> None:
+async def _complete(harness: CrashingHarness, victim: Broker, lease: Lease) -> None:
     """As a worker does: claimed before, sealed, then acked."""
     (answer,) = await harness.victim_state.ledger.claim([_claim(lease)])
     assert isinstance(answer, Fresh)
@@ -72,23 +71,23 @@ async def _complete(harness: CrashingHarness, victim: AzureBroker, lease: Lease)
     await victim.ack([Ack(lease, b"1")])
 
 
-async def _ack(_harness: CrashingHarness, victim: AzureBroker, lease: Lease) -> None:
+async def _ack(_harness: CrashingHarness, victim: Broker, lease: Lease) -> None:
     await victim.ack([Ack(lease, b"1")])
 
 
-async def _dead_letter(_harness: CrashingHarness, victim: AzureBroker, lease: Lease) -> None:
+async def _dead_letter(_harness: CrashingHarness, victim: Broker, lease: Lease) -> None:
     await victim.dead_letter([DeadLetter(lease, BROKEN)])
 
 
-async def _cancel(_harness: CrashingHarness, victim: AzureBroker, one: Any) -> None:
+async def _cancel(_harness: CrashingHarness, victim: Broker, one: Any) -> None:
     await victim.cancel([one.id])
 
 
-async def _delete(_harness: CrashingHarness, victim: AzureBroker, one: Any) -> None:
+async def _delete(_harness: CrashingHarness, victim: Broker, one: Any) -> None:
     await victim.delete([one.id])
 
 
-async def _sweep(harness: CrashingHarness, victim: AzureBroker, _lease: Lease) -> None:
+async def _sweep(harness: CrashingHarness, victim: Broker, _lease: Lease) -> None:
     await victim.sweep(harness.sweep_request())
 
 
@@ -141,7 +140,7 @@ async def test_an_end_cut_off_anywhere_is_announced_once(
 
 
 async def test_a_refused_hand_off_that_is_put_aside_again_is_announced_once(harness: CrashingHarness) -> None:
-    async def begin(_victim: AzureBroker) -> Message:
+    async def begin(_victim: Broker) -> Message:
         return harness.message(**ASKS)
 
     async def check(message: Message, calls: int) -> None:
@@ -157,7 +156,7 @@ async def test_a_refused_hand_off_that_is_put_aside_again_is_announced_once(harn
 
 
 async def test_announcements_of_which_the_forgetting_is_cut_off_are_left_to_the_next(harness: CrashingHarness) -> None:
-    async def begin(_victim: AzureBroker) -> list[Announcement]:
+    async def begin(_victim: Broker) -> list[Announcement]:
         lease = await harness.leased(harness.stranger(), **ASKS)
         await harness.complete(lease)
         await harness.broker.cancel([(await harness.put(**ASKS)).id])

@@ -179,7 +179,8 @@ async def _blobs(harness: WatchedHarness) -> list[str]:
     async def names() -> list[str]:
         return [name async for name in container.list_blob_names()]
 
-    return await harness._store.call("looking", names)
+    found: list[str] = await harness._store.call("looking", names)
+    return found
 
 
 async def test_a_body_with_control_characters_comes_back_as_it_was(harness: WatchedHarness) -> None:

@@ -18,8 +18,8 @@ _MESSAGE = Message(
 )
 
 
-def _copy(body: str, head: str = "", version: str = _ETAG, **beside: Attribute) -> OutgoingCopy:
-    return OutgoingCopy(_MAIL, "m1", body, head=head, version=version, attributes=beside)
+def _copy(body: str, head: str = "", version: str = _ETAG, beside: dict[str, Attribute] | None = None) -> OutgoingCopy:
+    return OutgoingCopy(_MAIL, "m1", body, head=head, version=version, attributes=beside or {})
 
 
 @pytest.mark.parametrize("encoding", ["plain", "base64"])
@@ -80,7 +80,7 @@ def test_an_object_in_base64_that_is_not_ours_stays_in_base64() -> None:
 
 def test_what_stood_beside_a_body_comes_back() -> None:
     beside = {"kind": Attribute("String", "photo")}
-    said = copy_text.read(copy_text.write(_copy("text\n\0", **beside), "plain"))
+    said = copy_text.read(copy_text.write(_copy("text\n\0", beside=beside), "plain"))
     assert (said.id, said.body, said.attributes) == ("m1", "text\n\0", beside)
 
 

@@ -3,8 +3,8 @@
 import pytest
 from tests.adapters.azure.house import CrashingHarness, each_call, leased_by
 
-from tenure.adapters.azure.broker import AzureBroker
 from tenure.adapters.azure.naming import POISON
+from tenure.broker import Broker
 from tenure.lease import Lease
 from tenure.message import MessageState
 from tenure.settlement import Ack, DeadLetter, GiveBack, Nack, Outcome
@@ -52,7 +52,7 @@ async def test_a_message_given_back_and_cut_off_anywhere_is_run_once_and_nothing
 
 
 async def test_an_ack_cut_off_anywhere_is_never_run_again(harness: CrashingHarness) -> None:
-    async def prepare(victim: AzureBroker) -> Lease:
+    async def prepare(victim: Broker) -> Lease:
         lease = await leased_by(harness, victim)
         assert await harness.done(lease)
         return lease
@@ -96,7 +96,7 @@ async def _empty(harness: CrashingHarness) -> None:
 
 
 async def test_a_redrive_cut_off_anywhere_is_run_once_however_often_it_is_repeated(harness: CrashingHarness) -> None:
-    async def prepare(_victim: AzureBroker) -> str:
+    async def prepare(_victim: Broker) -> str:
         lease = await harness.leased(harness.stranger())
         (settlement,) = await harness.broker.dead_letter([DeadLetter(lease, BROKEN)])
         assert settlement.outcome == Outcome.DEAD
@@ -120,7 +120,7 @@ async def test_a_redrive_cut_off_anywhere_is_run_once_however_often_it_is_repeat
 async def test_a_promotion_cut_off_anywhere_is_finished_by_the_next_sweep(
     harness: CrashingHarness, is_retry: bool
 ) -> None:
-    async def prepare(victim: AzureBroker) -> str:
+    async def prepare(victim: Broker) -> str:
         if not is_retry:
             return (await harness.put(delay_seconds=3_600.0)).id
         lease = await leased_by(harness, victim)
@@ -146,7 +146,7 @@ async def test_a_promotion_cut_off_anywhere_is_finished_by_the_next_sweep(
 async def test_a_cancel_cut_off_anywhere_runs_at_most_once_and_leaves_nothing_in_the_queue(
     harness: CrashingHarness,
 ) -> None:
-    async def prepare(_victim: AzureBroker) -> str:
+    async def prepare(_victim: Broker) -> str:
         return (await harness.put()).id
 
     async def check(id: str, _calls: int) -> None:
@@ -160,7 +160,7 @@ async def test_a_cancel_cut_off_anywhere_runs_at_most_once_and_leaves_nothing_in
 
 
 async def test_a_lease_cut_off_anywhere_comes_back(harness: CrashingHarness) -> None:
-    async def prepare(_victim: AzureBroker) -> str:
+    async def prepare(_victim: Broker) -> str:
         return (await harness.put()).id
 
     async def check(id: str, calls: int) -> None:

@@ -9,9 +9,9 @@ from tests.servers.azure import shared_azure
 from tests.servers.proxy_http import HttpProxy
 
 from tenure.adapters import azure
-from tenure.adapters.azure.broker import AzureBroker
 from tenure.adapters.azure.store import COMMON
 from tenure.adapters.azure.traits import TRAITS
+from tenure.broker import Broker
 from tenure.envelope import encode
 from tenure.errors import BrokerUnavailable, StoreMissing
 from tenure.lease import LeaseState
@@ -43,7 +43,7 @@ def harness(queue_proxy: HttpProxy, table_proxy: HttpProxy) -> ProxiedHarness:
     return ProxiedHarness(queue_proxy, table_proxy)
 
 
-async def _another(harness: ProxiedHarness, **options: object) -> AzureBroker:
+async def _another(harness: ProxiedHarness, **options: object) -> Broker:
     """Another process, which creates nothing unless told."""
     account = msgspec.structs.replace(harness._options, **{"create": False} | options)
     broker, _ = azure.connect(account, clock=harness.clock, hook=harness._tell_time)

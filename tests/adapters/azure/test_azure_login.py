@@ -14,6 +14,7 @@ from tests.servers.proxy_http import HttpProxy
 from tenure import Tenure
 from tenure.adapters import azure
 from tenure.assembly import connect
+from tenure.broker import Broker
 from tenure.clock import SYSTEM_CLOCK
 from tenure.errors import BadSetting, BadURL, BrokerUnavailable, LoginRefused, MissingExtra, StoreMissing
 
@@ -36,7 +37,7 @@ def proxy() -> Iterator[HttpProxy]:
         yield proxy
 
 
-def _connect(url: str) -> azure.AzureBroker:
+def _connect(url: str) -> Broker:
     broker, _ = azure.connect(azure.read_options(url, urlsplit(url), {}), clock=SYSTEM_CLOCK)
     return broker
 

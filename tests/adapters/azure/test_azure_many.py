@@ -23,6 +23,7 @@ from tenure.event import Event, EventKind
 from tenure.lease import LeaseRequest
 from tenure.message import Message, Outgoing
 from tenure.settlement import Ack, DeadLetter, GiveBack, Outcome
+from tenure.state import State
 from tenure.testing.harness import BROKEN, QUEUE
 
 __all__ = ["harness", "queue_proxy", "table_proxy"]
@@ -39,18 +40,23 @@ async def _ids(harness: ProxiedHarness) -> list[str | None]:
 # --- the journal ----------------------------------------------------------------------------------------
 
 
+def _calls(pairs: list[tuple[Any, State]]) -> int:
+    """How often the table was asked."""
+    return sum(broker._store.clients.calls["table"] for broker, _ in pairs)
+
+
 async def test_many_who_write_the_journal_do_not_fight_for_it(harness: ProxiedHarness) -> None:
     pairs = [azure.connect(harness._options, clock=harness.clock, hook=harness._tell_time) for _ in range(12)]
     for broker, _ in pairs:
         await broker.open()
 
-    async def write(state: azure.AzureState, name: str) -> None:
+    async def write(state: State, name: str) -> None:
         for turn in range(4):
             await state.journal.append(_events(harness, 3, f"{name}-{turn}-"))
 
-    before = sum(broker._store.clients.calls["table"] for broker, _ in pairs)
+    before = _calls(pairs)
     await asyncio.gather(*(write(state, str(number)) for number, (_, state) in enumerate(pairs)))
-    calls = sum(broker._store.clients.calls["table"] for broker, _ in pairs) - before
+    calls = _calls(pairs) - before
     found = await _ids(harness)
     assert (len(found), len(set(found))) == (144, 144)
     assert calls / 48 < 5  # one for each of those who write at once would be 12
@@ -184,7 +190,7 @@ async def test_one_of_all_workers_prunes(harness: ProxiedHarness) -> None:
     await harness.state.journal.append(_events(harness, 3))
     await harness.advance(100.0, sweeping=False)
     assert await harness.state.journal.prune(50.0) == 3
-    calls = broker._store.clients.calls
+    calls = broker._store.clients.calls  # type: ignore[attr-defined]
     before = calls["table"]
     assert await state.journal.prune(50.0) == 0
     assert calls["table"] - before == 1
@@ -277,7 +283,7 @@ async def test_machines_whose_clocks_disagree_agree_on_deadlines_and_take_nothin
     (lease,) = await early.lease(LeaseRequest("one", "r", (QUEUE,), 1, 20.0, {}))
     for broker in (here, late, far):
         assert (await broker.sweep(sweep)).returned == ()
-    nows = [broker._store.timeline.now() for broker, _ in sides]
+    nows = [broker._store.timeline.now() for broker, _ in sides]  # type: ignore[attr-defined]
     assert max(nows) - min(nows) < 1.5
     assert [one.id for one in await late.held("one")] == ["m1"]
     event = Event(EventKind.COMPLETED, SystemClock().wall())

@@ -24,7 +24,7 @@ async def _elsewhere(harness: ProxiedHarness) -> tuple[Broker, Any]:
     """Another process."""
     broker, _ = azure.connect(harness._options, clock=harness.clock, hook=harness._tell_time)
     await broker.open()
-    return broker, broker._store
+    return broker, broker._store  # type: ignore[attr-defined]
 
 
 async def test_what_was_learnt_of_a_new_holder_does_not_let_the_old_one_settle(
@@ -158,7 +158,7 @@ async def test_the_fence_of_a_claim_rises_though_the_next_ones_clock_is_a_little
     assert await ledger.release([first.token]) == [True]
     broker, state = azure.connect(harness._options, clock=harness.clock, hook=harness._tell_time)
     await broker.open()
-    timeline = broker._store.timeline
+    timeline = broker._store.timeline  # type: ignore[attr-defined]
     real = timeline.now
     monkeypatch.setattr(timeline, "now", lambda: real() - 0.5)
     (second,) = await state.ledger.claim([ClaimRequest(scope, "two", harness.stranger(), 30.0, "digest")])

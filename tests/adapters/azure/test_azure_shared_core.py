@@ -15,6 +15,7 @@ from tenure.claim import ClaimRequest, Fresh, Scope, Seal, digest
 from tenure.envelope import decode
 from tenure.errors import BadSetting, StoreMissing
 from tenure.event import Event, EventKind
+from tenure.lease import Lease
 from tenure.message import MessageState, Outgoing
 from tenure.rowstore.row_changes import entry_place
 from tenure.settlement import Ack, DeadLetter, Nack
@@ -302,6 +303,7 @@ async def test_many_queues_are_not_asked_for_more_than_one_lease_call_wants(harn
     for queue in queues:
         await harness.put_many(10, queue=queue)
     owner = await harness.owner()
+    leases: list[Lease] = []
     for _ in range(30):
         await harness.broker.wait(queues, 5.0)
         harness.requests.clear()

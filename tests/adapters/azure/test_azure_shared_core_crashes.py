@@ -64,7 +64,7 @@ async def test_a_touch_cut_off_anywhere_leaves_a_message_that_is_run_once(harnes
 
 async def test_an_ack_cut_off_anywhere_is_never_run_again(harness: SharedCrashingHarness) -> None:
     async def prepare(victim: Broker) -> Lease:
-        lease = await leased_by(harness, victim)  # type: ignore[arg-type]
+        lease = await leased_by(harness, victim)
         await _sealed(harness, lease)
         return lease
 
@@ -122,7 +122,7 @@ async def test_a_promotion_cut_off_anywhere_is_finished_by_its_repeat(
     async def prepare(victim: Broker) -> str:
         if not is_retry:
             return (await harness.put(delay_seconds=3_600.0)).id
-        lease = await leased_by(harness, victim)  # type: ignore[arg-type]
+        lease = await leased_by(harness, victim)
         await victim.nack([Nack(lease, 3_600.0, BROKEN)])
         return lease.id
 

@@ -1,7 +1,7 @@
 """A delivery queue in memory: for tests of what stands on a queue, and for trying things out in one process.
 
 `MemoryQueues` is the service; each `MemoryQueue` is a connection to it. An old receipt is refused. With
-`renews_receipts`, hiding a copy gives it a new one, as on Storage Queues.
+`renews_receipts`, hiding a copy gives it a new one and a copy brings the version of its row, as on Storage Queues.
 """
 
 import asyncio
@@ -84,6 +84,7 @@ class MemoryQueue:
             max_total_delay_seconds=13.0 * _DAY,
             priority_levels=priorities,
             renews_receipts=renews_receipts,
+            carries_versions=renews_receipts,
         )
 
     @property
@@ -143,7 +144,7 @@ class MemoryQueue:
         return [
             ReceivedCopy(
                 physical, copy.sent.id or None, copy.copy_id, copy.receipt, copy.sent.body, None, copy.receives,
-                copy.visible_at, copy.sent.head, copy.sent.attributes, copy.sent_at,
+                copy.visible_at, copy.sent.head, copy.sent.attributes, copy.sent_at, copy.sent.version,
             )
             for copy in visible[:want]
         ]  # fmt: skip

@@ -201,6 +201,11 @@ class ListsNothing(HonestQueue):
         return []
 
 
+class DropsVersions(HonestQueue):
+    async def send(self, copies: Sequence[OutgoingCopy]) -> list[str]:
+        return await self._inner.send([msgspec.structs.replace(copy, version="") for copy in copies])
+
+
 class CountsOnlyWhatIsHidden(HonestQueue):
     async def count(self, physical: PhysicalQueue) -> QueueCount:
         return QueueCount(0, (await self._inner.count(physical)).hidden, 0)
@@ -227,5 +232,6 @@ QUEUE_FAULTS: tuple[type[HonestQueue], ...] = (
     AddsToTheTimeThatIsLeft,
     AnswersTheOldReceipt,
     ListsNothing,
+    DropsVersions,
     CountsOnlyWhatIsHidden,
 )

@@ -12,6 +12,8 @@ from typing import Any
 
 #: DynamoDB sells writes by so many bytes, and reads.
 _WRITTEN, _READ = 1024, 4096
+#: SQS sells a request that carries more than this as several.
+_SQS_UNIT = 65_536
 #: Characters of a receipt as SQS makes them; those of a stand-in are shorter, and would make rows look cheaper.
 _RECEIPT = 412
 _receipt = re.compile(r'"receipt":"([^"]*)"')
@@ -26,7 +28,7 @@ def count_aws() -> None:
     send = AIOHTTPSession.send
 
     async def sending(self: Any, request: Any) -> Any:
-        _taken.append((request.headers.get("X-Amz-Target"), request.body))
+        _taken.append((request.headers.get("X-Amz-Target"), request.body, len(request.body or b"")))
         return await send(self, request)
 
     AIOHTTPSession.send = sending
@@ -39,7 +41,7 @@ def count_azure() -> None:
     send = AioHttpTransport.send
 
     async def sending(self: Any, request: Any, **options: Any) -> Any:
-        _taken.append((request.method, request.url))
+        _taken.append((request.method, request.url, len(request.body or b"")))
         return await send(self, request, **options)
 
     AioHttpTransport.send = sending
@@ -51,9 +53,10 @@ def forget() -> None:
 
 
 def counted() -> dict[str, float]:
-    """How often each operation was asked for, and units of reading and writing."""
+    """How often each operation was asked for, units of reading and writing, and bytes that were sent."""
     found: Counter[str] = Counter()
-    for one, other in _taken:
+    for one, other, size in _taken:
+        found["bytes"] += size
         if isinstance(one, str) and one.isupper():
             found[_azure(one, other)] += 1
         else:
@@ -68,6 +71,8 @@ def _text(value: Any) -> str:
 def _aws(found: Counter[str], target: str, body: Any) -> None:
     service, _, operation = target.partition(".")
     found[operation] += 1
+    if service.startswith("AmazonSQS"):
+        found["SQS units"] += max(1, _units_of(len(body or b""), _SQS_UNIT))
     if operation == "ChangeMessageVisibilityBatch":
         found["beats"] += len(json.loads(body)["Entries"])
     if service.startswith("DynamoDB"):
@@ -105,7 +110,11 @@ def _read(operation: str, body: dict[str, Any]) -> int:
 
 
 def _units(value: Any, size: int) -> int:
-    return math.ceil(len(json.dumps(value)) / size)
+    return _units_of(len(json.dumps(value)), size)
+
+
+def _units_of(length: int, size: int) -> int:
+    return math.ceil(length / size)
 
 
 #: What a part of the query says of a request.
@@ -124,4 +133,6 @@ def _azure(method: str, url: str) -> str:
     if "(" in where.rpartition("/")[2]:
         queried = where.endswith("()")
         return ("Query Entities" if queried else "Get Entity") if method == "GET" else "Table Change"
+    if method == "POST":  # an insert; queues and containers are made by PUT
+        return "Table Change"
     return next((name for mark, name in _AZURE_MARKS.items() if mark in query), f"{method} other")

@@ -1,0 +1,1 @@
+"""The part on what a message costs in the clouds, step by step."""

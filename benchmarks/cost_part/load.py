@@ -42,7 +42,7 @@ async def once_more(n: int) -> None:
 
 
 @app.task
-async def give_up(n: int) -> None:
+async def give_up(n: int) -> None:  # noqa: ARG001 - likewise
     """Become a dead letter."""
     raise Reject("not this one")
 

@@ -18,6 +18,7 @@ from tenure.blobs import BlobStore
 from tenure.broker import Broker
 from tenure.clock import Clock
 from tenure.errors import BadURL, ConfigurationError, MissingExtra
+from tenure.migration import Migrator
 from tenure.monitoring.figure import FigurePublisher
 from tenure.state import State
 from tenure.table import GroupTable
@@ -88,6 +89,21 @@ def connect(url: str, *, clock: Clock, must_exist: bool = False) -> Backend:
             elsewhere = None if account.state_url is None else _table(shown, account.state_url, clock)
             return azure.connect(account, clock=clock, must_exist=must_exist, make_table=elsewhere)
     return _third_party(url, shown, parts.scheme, clock)
+
+
+def migrator(url: str, *, clock: Clock) -> Migrator | None:
+    """What carries over what an earlier version kept at `url`. None: later versions read it as it is."""
+    shown = safe_url(url)
+    parts = _split(url, f"use one of: {_KNOWN}")
+    if parts.scheme != "azure":
+        connect(url, clock=clock)  # raises where the URL is wrong
+        return None
+    with _extra(parts.scheme):
+        from tenure.adapters import azure
+
+    account = azure.read_options(shown, parts)
+    elsewhere = None if account.state_url is None else _table(shown, account.state_url, clock)
+    return azure.migrator(account, clock=clock, make_table=elsewhere)
 
 
 def _meant(shown: str, scheme: str) -> str:

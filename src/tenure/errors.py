@@ -9,6 +9,7 @@
     │   ├── BadSchedule          bad_schedule
     │   ├── BadMiddleware        bad_middleware
     │   ├── StoreMissing         store_missing
+    │   ├── NotMigrated          not_migrated
     │   ├── UnknownQueue         unknown_queue
     │   ├── QueueNotEmpty        queue_not_empty
     │   ├── UnknownSchedule      unknown_schedule
@@ -137,6 +138,12 @@ class StoreMissing(ConfigurationError):
     """There is no store at this place; nothing was created."""
 
     code = "store_missing"
+
+
+class NotMigrated(ConfigurationError):
+    """An earlier version kept messages or settings here that were not carried over yet; nothing was started."""
+
+    code = "not_migrated"
 
 
 class UnknownQueue(ConfigurationError):

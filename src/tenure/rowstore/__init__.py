@@ -12,18 +12,19 @@ from tenure.clock import SYSTEM_CLOCK, Clock
 from tenure.rowstore.broker import RowStoreBroker
 from tenure.rowstore.settings import Settings
 from tenure.rowstore.state import RowStoreState
-from tenure.rowstore.store import Connect, Store
+from tenure.rowstore.store import Check, Connect, Store
 from tenure.rowstore.wire import ENVELOPE, PLAIN
 
-__all__ = ["ENVELOPE", "PLAIN", "Connect", "RowStoreBroker", "RowStoreState", "Settings", "connect"]
+__all__ = ["ENVELOPE", "PLAIN", "Check", "Connect", "RowStoreBroker", "RowStoreState", "Settings", "connect"]
 
 
 def connect(
-    services: Connect, *, settings: Settings, clock: Clock = SYSTEM_CLOCK
+    services: Connect, *, settings: Settings, clock: Clock = SYSTEM_CLOCK, check: Check | None = None
 ) -> tuple[RowStoreBroker, RowStoreState]:
     """Broker and state over what `services` makes, not yet open.
 
-    `services` is called once for each event loop, and returns a delivery queue and a table of that loop.
+    `services` is called once for each event loop, and returns a delivery queue and a table of that loop. `check` looks
+    at the table when it is opened, and raises where nothing must work with it.
     """
-    store = Store(services, clock, settings)
+    store = Store(services, clock, settings, check=check)
     return RowStoreBroker(store), RowStoreState(store)

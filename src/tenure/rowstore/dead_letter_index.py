@@ -19,13 +19,17 @@ _PAGE = 200
 _OLD_SECONDS = 3600.0
 
 
-async def add(store: Store, queue: str, id: str) -> int:
-    """Add a dead letter; its place in the index, for its entry. The queue is listed before."""
+async def add(store: Store, queue: str, id: str, *, at: float | None = None) -> int:
+    """Add a dead letter; its place in the index, for its entry. The queue is listed before.
+
+    `at`: when it died. Then the same letter gets the same place again.
+    """
     await store.dead_letter_queues.note([queue])
-    place = max(1, int(store.clock.wall() * 1e6))
+    place = max(1, int((store.clock.wall() if at is None else at) * 1e6))
 
     def decide(known: str | None) -> Change[bool]:
-        return Change(known is None, id if known is None else None)
+        is_ours = at is not None and known == id
+        return Change(known is None or is_ours, id if known is None else None)
 
     while not await store.rows.change_one(_ID, _row(queue, place), decide):
         place += 1

@@ -51,6 +51,14 @@ async def left_behind(changes: RowChanges, part: str, claim: LargeValue) -> Done
     return Done(large.result, large.handoffs)
 
 
+def left_by(result: bytes, handoffs: tuple[Outgoing, ...]) -> bytes | None:
+    """What a seal leaves behind, to be kept beside its claim. None: it is small, and stays in the claim."""
+    if not handoffs and len(result) <= large_values.INLINE:
+        return None
+    data = msgspec.json.encode(_Large(result, handoffs))
+    return None if len(data) <= large_values.INLINE else data
+
+
 class RowStoreLedger:
     """Who may run what, and what is done."""
 
@@ -293,9 +301,7 @@ def part_of(scope: Scope) -> str:
 
 
 def _is_large(seal: Seal) -> bool:
-    if not seal.handoffs:
-        return len(seal.result) > large_values.INLINE
-    return len(msgspec.json.encode(_Large(seal.result, seal.handoffs))) > large_values.INLINE
+    return left_by(seal.result, seal.handoffs) is not None
 
 
 def _token(request: ClaimRequest, fence: int, first: str = "") -> Token:

@@ -6,7 +6,7 @@ event loop; what this process was lent (`ProcessMemory`) all twins share.
 
 import asyncio
 import contextlib
-from collections.abc import Callable, Collection, Coroutine
+from collections.abc import Awaitable, Callable, Collection, Coroutine
 from typing import Any, TypeVar
 
 from tenure.clock import Clock
@@ -33,12 +33,22 @@ _FOR_EVER = 1e9
 
 #: Makes the queue and the table of one store; both belong to one event loop.
 Connect = Callable[[], tuple[DeliveryQueue, Table]]
+#: Looks at a table that was just opened; raises where nothing must work with it.
+Check = Callable[[RowChanges], Awaitable[None]]
 
 
 class Store:
     """Everything a broker and its state share."""
 
-    def __init__(self, connect: Connect, clock: Clock, settings: Settings, memory: ProcessMemory | None = None) -> None:
+    def __init__(
+        self,
+        connect: Connect,
+        clock: Clock,
+        settings: Settings,
+        memory: ProcessMemory | None = None,
+        *,
+        check: Check | None = None,
+    ) -> None:
         """Nothing is opened yet."""
         self.clock = clock
         self.settings = settings
@@ -71,12 +81,13 @@ class Store:
         #: When owners listed themselves.
         self.listed: dict[str, float] = {}
         self._connect = connect
+        self._check = check
         self._opened = 0
         self._acts: set[asyncio.Task[Any]] = set()
 
     def twin(self) -> "Store":
         """For another event loop."""
-        return Store(self._connect, self.clock, self.settings, self.memory)
+        return Store(self._connect, self.clock, self.settings, self.memory, check=self._check)
 
     async def open(self) -> None:
         """Connect, once."""
@@ -89,6 +100,12 @@ class Store:
                 self._opened = 0
                 await self.queue.close()
                 raise
+            if self._check is not None:
+                try:
+                    await self._check(self.rows)
+                except BaseException:
+                    await self.close()
+                    raise
 
     async def close(self) -> None:
         """Finish what is under way, and let go, once."""

@@ -10,10 +10,5 @@
     migrator.py   all of it in order
 
 Nothing is changed in the earlier tables. Each row of the new table is inserted where there is none, so a migration that
-was ended anywhere and is repeated loses nothing and doubles nothing. It knows nothing of the code that wrote those rows.
+was ended anywhere and is repeated loses nothing and doubles nothing. It does not use the code that wrote those rows.
 """
-
-from tenure.adapters.azure.migration.gate import Gate
-from tenure.adapters.azure.migration.migrator import AzureMigrator
-
-__all__ = ["AzureMigrator", "Gate"]

@@ -3,16 +3,25 @@
 Only reads. Messages come in pairs of rows, by id, one part after the other; a mark says where to go on.
 """
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
 from typing import Any
 
 import msgspec
 
+from tenure.adapters.azure.bulk import Bulk
+from tenure.adapters.azure.clients import Hook
 from tenure.adapters.azure.migration import layout
 from tenure.adapters.azure.migration.layout import DoneClaim, Letter, Life
-from tenure.adapters.azure.rows import Row
+from tenure.adapters.azure.options import Options
+from tenure.adapters.azure.rows import Row, Rows
+from tenure.adapters.azure.session import Session
+from tenure.adapters.azure.table_rows import TableRows
 from tenure.claim import Scope
+from tenure.clock import Clock
+from tenure.errors import StoreMissing
 from tenure.message import MessageState
+from tenure.table import GroupTable
 
 _ON_ITS_WAY = frozenset({MessageState.READY, MessageState.DELAYED, MessageState.LEASED})
 
@@ -62,14 +71,26 @@ class Message(msgspec.Struct, frozen=True):
 class EarlierTables:
     """The rows of earlier versions."""
 
-    def __init__(self, rows: Any) -> None:
-        """`rows` are `rows.Rows`, or `table_rows.TableRows` where the state is elsewhere."""
+    def __init__(self, rows: Rows | TableRows, session: Session) -> None:
+        """`rows` of the account, or those of another table (`state=redis://…`)."""
         self._rows = rows
+        self._session = session
         self.partitions = 1
+
+    def now(self) -> float:
+        """The moment, on the account's time line."""
+        return self._session.timeline.now()
+
+    def wall(self) -> float:
+        """Wall time by the clock of what keeps the rows."""
+        return self._session.wall() if isinstance(self._rows, Rows) else self._rows.wall()
 
     async def look(self) -> bool:
         """Whether there are any; reads into how many parts they were put."""
-        row: Row | None = await self._rows.get(layout.COMMON, "layout")
+        try:
+            row = await self._rows.get(layout.COMMON, "layout")
+        except StoreMissing:
+            return False
         if row is not None:
             self.partitions = int(row.fields["Partitions"])
         return row is not None
@@ -118,6 +139,40 @@ class EarlierTables:
         """Other rows, by key."""
         async for row in self._rows.between(part, low, high):
             yield row
+
+
+class _Earlier(Options):
+    """The options, with the table that earlier versions used."""
+
+    @property
+    def table(self) -> str:
+        """The name of the table, and of the container with what was too large for it."""
+        return f"{self.prefix}tenure"
+
+
+@asynccontextmanager
+async def opened(
+    options: Options, clock: Clock, hook: Hook | None, make_table: Callable[[Any], GroupTable] | None
+) -> AsyncIterator[EarlierTables | None]:
+    """The tables of earlier versions, for as long as they are read. None: there are none. Nothing is created."""
+    earlier = _Earlier(**msgspec.structs.asdict(options))
+    session = Session(earlier, clock, must_exist=True, hook=hook)
+    rows: Rows | TableRows
+    if make_table is None:
+        bulk = Bulk(session, lambda: session.clients.blob_service.get_container_client(earlier.table))
+        rows = Rows(session, lambda: session.clients.table, bulk)
+    else:
+        rows = TableRows(session, make_table(session), f"azure:{options.account}:{options.prefix}:")
+    await session.open()
+    try:
+        await rows.open()
+        try:
+            tables = EarlierTables(rows, session)
+            yield tables if await tables.look() else None
+        finally:
+            await rows.close()
+    finally:
+        await session.close()
 
 
 async def _next(rows: AsyncIterator[Row]) -> Row | None:

@@ -36,6 +36,7 @@ UNSEEN = {
     "dead redrive": {"not_dead_any_more[]"},
     "dead delete": {"not_dead_any_more[]"},
     "sweep": {"returned[]", "dead[]", "adopted[]"},
+    "migrate store": {"unfinished.workers[]", "left_behind[]"},
 }
 EXAMPLE = """
 import boto3
@@ -388,6 +389,7 @@ def test_what_commands_print_is_what_the_page_says(tenure: Run, folder: Path, mo
     look("health", APP, code=1)
     look("doctor", APP, code=1)
     look("settings", APP)
+    look("migrate store", APP)
     _look_at_webhooks(look)
     _look_at_groups(look)
     _look_at_findings(look)

@@ -86,7 +86,7 @@ _SECTIONS = {
             "Show the settings in force, and where each is from.",
         ),
         "audit": ("tenure.cli.commands.audit:audit", "Read source code for mistakes with queues; nothing is run."),
-        "migrate": ("tenure.cli.commands.migrate:migrate", "Come from another system: what can be done mechanically."),
+        "migrate": ("tenure.cli.commands.migrate:migrate", "Come from Celery, or from an earlier version."),
         "completion": ("tenure.cli.commands.completion:completion", "Print the completion script for a shell."),
     },
 }

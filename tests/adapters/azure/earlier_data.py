@@ -105,17 +105,14 @@ def table_of(server: AzureServer, prefix: str, name: str = "tenure") -> TableCli
 
 def rows_of(table: TableClient) -> list[dict[str, Any]]:
     """Every row, with bytes as base64 under a name that says so."""
-    rows = []
     try:
-        for entity in table.list_entities():
-            rows.append({
-                f"!{name}" if isinstance(value, bytes) else name: base64.b64encode(value).decode()
-                if isinstance(value, bytes) else value
-                for name, value in entity.items()
-            })  # fmt: skip
+        return [dict(_told(name, value) for name, value in entity.items()) for entity in table.list_entities()]
     except ResourceNotFoundError:
         return []
-    return rows
+
+
+def _told(name: str, value: Any) -> tuple[str, Any]:
+    return (f"!{name}", base64.b64encode(value).decode()) if isinstance(value, bytes) else (name, value)
 
 
 def put_rows(table: TableClient, rows: list[dict[str, Any]]) -> None:

@@ -42,7 +42,7 @@ class Gate:
         elif known.state == CARRYING:
             raise NotMigrated(
                 f"{self._place}: what an earlier version kept is carried over only in part; nothing was started. Run "
-                "`tenure migrate` with the same URL again: it goes on where it was"
+                "`tenure migrate store` with the same URL again: it goes on where it was"
             )
         self._is_open = True
 
@@ -64,6 +64,6 @@ def refusal(place: str, unfinished: str) -> str:
             "migrate` with the same URL (docs/how-to/upgrade.md)"
         )
     return (
-        f"{place}: an earlier version kept dead letters, keys or settings here, which this one does not see; nothing was "
-        "started. Run `tenure migrate` with the same URL, first with --dry-run (docs/how-to/upgrade.md)"
+        f"{place}: an earlier version kept dead letters, keys or settings here, unseen by this one; nothing was "
+        "started. Run `tenure migrate store` with the same URL, first with --dry-run (docs/how-to/upgrade.md)"
     )

@@ -77,7 +77,13 @@ class AzureMigrator:
         if not found.is_empty:
             raise NotMigrated(refusal(self._place, standing.told(found)))
         await self._take_turn(store)
-        return self._told("carried", await self._carry(store, tables, known), dry_run=False)
+        try:
+            known = await progress.read(store.rows)  # another one may have carried all of it meanwhile
+            if known is not None and known.state == DONE:
+                return self._told("already_carried", known.carried, dry_run=False)
+            return self._told("carried", await self._carry(store, tables, known), dry_run=False)
+        finally:
+            await store.board.take_turn(_TURN, self._token, 0.0)
 
     async def _count(self, tables: EarlierTables, found: Unfinished) -> Migration:
         total, tasks = Carried(), set[tuple[str, str]]()
@@ -112,7 +118,7 @@ class AzureMigrator:
             if await store.board.take_turn(_TURN, self._token, _TURN_SECONDS):
                 return
             await asyncio.sleep(_LOOK_SECONDS)
-        raise NotMigrated(f"{self._place}: another `tenure migrate` is at work here; this one stopped. Wait for it")
+        raise NotMigrated(f"{self._place}: another `tenure migrate store` is at work here; this one stopped. Wait for it")
 
     def _told(
         self, outcome: str, carried: Carried, *, dry_run: bool, unfinished: Unfinished | None = None

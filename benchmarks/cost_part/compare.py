@@ -3,13 +3,14 @@
     python -m benchmarks.cost_part.compare azure              the Azure core against core=rowstore
     python -m benchmarks.cost_part.compare sqs SRC            SRC is the `src` folder of an earlier state, such as of
                                                               `git worktree add /tmp/before COMMIT`
-    …                                     [--quick] [--rounds=N] [--fauxqs]
+    …                                     [--quick] [--rounds=N] [--only=keyed,dead] [--fauxqs]
 
 Stand-ins answer in the place of the clouds; what is sold is counted where it leaves the worker.
 """
 
 import sys
 from pathlib import Path
+from typing import Any
 
 from rich.console import Console
 from rich.table import Table as Grid
@@ -24,15 +25,15 @@ def main() -> None:
     words = [word for word in sys.argv[1:] if not word.startswith("--")]
     quick = "--quick" in sys.argv
     rounds = next((int(word[9:]) for word in sys.argv if word.startswith("--rounds=")), 1)
+    only = next((word[7:].split(",") for word in sys.argv if word.startswith("--only=")), [])
+    more: dict[str, Any] = {"quick": quick, "rounds": rounds, "only": only}
     match words:
         case ["azure", *others]:
             server = start_azure()
             source = Path(others[0]).resolve() if others else None
             try:
-                before = measure(lambda name: server.url(f"a{name}", "core=azure"), quick=quick, rounds=rounds)
-                after = measure(
-                    lambda name: server.url(f"b{name}", "core=rowstore"), quick=quick, rounds=rounds, source=source
-                )
+                before = measure(lambda name: server.url(f"a{name}", "core=azure"), **more)
+                after = measure(lambda name: server.url(f"b{name}", "core=rowstore"), source=source, **more)
             finally:
                 server.kill()
         case ["sqs", source_name]:
@@ -41,9 +42,9 @@ def main() -> None:
             try:
                 before = measure(
                     lambda name: f"{place}&table=a{name}&prefix=a{name}-",
-                    quick=quick, rounds=rounds, source=Path(source_name).resolve(),
+                    source=Path(source_name).resolve(), **more,
                 )  # fmt: skip
-                after = measure(lambda name: f"{place}&table=b{name}&prefix=b{name}-", quick=quick, rounds=rounds)
+                after = measure(lambda name: f"{place}&table=b{name}&prefix=b{name}-", **more)
             finally:
                 queue.kill()
                 state.kill()

@@ -7,7 +7,7 @@ whose `src` folder is named. Used by `claims.py` and `compare.py`.
 import json
 import subprocess
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
 from statistics import median
 from typing import Any, NamedTuple
@@ -58,13 +58,18 @@ class Figures(NamedTuple):
 
 
 def measure(
-    url_of: Callable[[str], str], *, quick: bool, source: Path | None = None, rounds: int = 1
+    url_of: Callable[[str], str],
+    *,
+    quick: bool,
+    source: Path | None = None,
+    rounds: int = 1,
+    only: Collection[str] = (),
 ) -> dict[str, Figures]:
     """Run every step; the figures by the step and its side (`send` or `work`)."""
     found: dict[str, list[Figures]] = {}
     for number in range(rounds):
         for step, words in (_QUICK if quick else _FULL).items():
-            if number and step in ("long", "idle"):
+            if (number and step in ("long", "idle")) or (only and step not in only):
                 continue
             for side, figures in run(url_of(f"{step[:4]}{number}"), step, *words, source=source).items():
                 found.setdefault(f"{step}, {side}", []).append(figures)

@@ -1,8 +1,8 @@
 """A migration: what is carried from the layout of an earlier version into the one that is in use now.
 
 Only a store whose layout is not read by later versions has one: of Azure that of the versions before the shared core.
-Made by `assembly.migration`; run by `tenure migrate store`. Everything that a store does not carry is named (`left_behind`),
-so that nobody has to find out.
+Made by `assembly.migration`; run by `tenure migrate store`. Everything that a store does not carry is named
+(`left_behind`).
 """
 
 from typing import Protocol

@@ -36,6 +36,23 @@ async def add(store: Store, queue: str, id: str, *, at: float | None = None) -> 
     return place
 
 
+async def add_all(store: Store, letters: Sequence[tuple[str, str]]) -> list[int]:
+    """As `add`, for several: queue and id of each. Their places are probably free, so nothing is read before."""
+    await store.dead_letter_queues.note(sorted({queue for queue, _ in letters}))
+    begin = max(1, int(store.clock.wall() * 1e6))
+    places = list(range(begin, begin + len(letters)))
+    rows = [_row(queue, place) for (queue, _), place in zip(letters, places, strict=True)]
+
+    def decide(number: int, known: str | None) -> Change[bool]:
+        return Change(known is None, letters[number][1] if known is None else None)
+
+    is_free = await store.rows.change(_ID, rows, decide, are_new=True)
+    for number, (queue, id) in enumerate(letters):
+        if not is_free[number]:
+            places[number] = await add(store, queue, id)
+    return places
+
+
 async def queues(store: Store) -> list[str]:
     """The queues that have dead letters, or had some lately."""
     return [row.place.sort for row, _ in await store.dead_letter_queues.read()]

@@ -55,6 +55,8 @@ _encode = msgspec.json.Encoder().encode
 _DEAD = '"state":"dead"'
 _REDRIVING = '"is_redriving":true'
 _LEASED = '"state":"leased"'
+#: How a claim of a key says that it is run.
+_RUNNING = '"state":"running"'
 _DONE = '"state":"done"'
 #: How it says that it asked to be announced: then it is kept until it was.
 _ASKS = '"announce":'
@@ -206,6 +208,10 @@ class RowChanges:
                 await asyncio.sleep(0.005 * min(tried, 20))
         raise BrokerUnavailable("too many concurrent changes to the same row; nothing was done; retrying")
 
+    def last_written(self, kind: Kind[T], place: RowKey) -> T | None:
+        """What was written here last, of a message that is lent; others may have changed it since."""
+        return kind.read(self._wrote.get(place))
+
     async def _write(self, writes: list[Write], looks: Iterator[int]) -> list[str | None]:
         """The new version of each that was carried out. Looks where no answer came; if that fails, nothing is known."""
         try:
@@ -236,10 +242,10 @@ class RowChanges:
         return [thought[place] if place in thought else found.get(place) for place in places]
 
     def _remember(self, write: Write, version: str | None) -> None:
-        """Keep what was just written about a message that is lent, and not done: its holder speaks next."""
+        """Keep what was just written about a message that is lent, or a key that is run: its holder speaks next."""
         self._wrote.pop(write.place, None)
         text = write.text
-        if version is not None and text is not None and len(text) <= _LONGEST and _LEASED in text and _DONE not in text:
+        if version is not None and text is not None and _is_at_work(text):
             self._wrote[write.place] = Row(write.place, text, None if version == text else version)
             if len(self._wrote) > _REMEMBERED:
                 self._wrote.popitem(last=False)
@@ -281,14 +287,23 @@ class RowChanges:
 
     async def keep_body(self, id: str, text: str, part: str) -> int:
         """Keep a body beside its entry; how many rows that takes. The same body may be kept again."""
-        pages = [text[start : start + _BODY_PAGE] for start in range(0, len(text), _BODY_PAGE)] or [""]
-        places = _pages(id, len(pages), part)
+        (pages,) = await self.keep_bodies([(id, text, part)])
+        return pages
+
+    async def keep_bodies(self, bodies: Sequence[tuple[str, str, str]]) -> list[int]:
+        """Keep several: id, text and part of each. Nearly always they are not there yet, so nothing is read before."""
+        counts, places, texts = list[int](), list[RowKey](), list[str]()
+        for id, text, part in bodies:
+            pages = [text[start : start + _BODY_PAGE] for start in range(0, len(text), _BODY_PAGE)] or [""]
+            counts.append(len(pages))
+            places += _pages(id, len(pages), part)
+            texts += pages
 
         def decide(number: int, known: str | None) -> Change[None]:
-            return Change(None, None if known == pages[number] else pages[number])
+            return Change(None, None if known == texts[number] else texts[number])
 
-        await self.change(_TEXT, places, decide)
-        return len(pages)
+        await self.change(_TEXT, places, decide, are_new=True)
+        return counts
 
     async def body(self, id: str, pages: int, part: str) -> str:
         """The body that was kept; empty if it is not there."""
@@ -303,6 +318,10 @@ class RowChanges:
 
 
 _TEXT = Kind(str)
+
+
+def _is_at_work(text: str) -> bool:
+    return len(text) <= _LONGEST and (_LEASED in text or _RUNNING in text) and _DONE not in text
 
 
 def _found(row: Row | None, write: Write) -> str | None:

@@ -122,18 +122,15 @@ async def dead_letter(store: Store, batch: Sequence[DeadLetter]) -> list[Settlem
     A lease that was found by its name has no body (`holding.find`): its copy is made visible instead, and whoever meets
     it keeps the body, as after a sweep.
     """
-    entries = await store.rows.get(ENTRY, [entry_place(word.lease.id) for word in batch])
-    pages: dict[str, int] = {}
-    beside: dict[str, int] = {}
-    places: dict[str, int] = {}
-    for word, entry in zip(batch, entries, strict=True):
-        if entry is not None and entry.is_held_under(word.lease):
-            place = places[word.lease.id] = await dead_letter_index.add(store, word.lease.queue, word.lease.id)
-            pages[word.lease.id] = beside[word.lease.id] = 0
-            if word.lease.envelope:
-                text = word.lease.envelope.decode()
-                pages[word.lease.id] = await store.rows.keep_body(word.lease.id, text, body_rows(place))
-                beside[word.lease.id] = await _keep_attributes(store, word.lease, place)
+    held = await _held(store, [word.lease for word in batch])
+    found = await dead_letter_index.add_all(store, [(lease.queue, lease.id) for lease in held])
+    places = {lease.id: place for lease, place in zip(held, found, strict=True)}
+    pages, beside = dict.fromkeys(places, 0), dict.fromkeys(places, 0)
+    whole = [lease for lease in held if lease.envelope]
+    bodies = [(lease.id, lease.envelope.decode(), body_rows(places[lease.id])) for lease in whole]
+    pages |= {lease.id: count for lease, count in zip(whole, await store.rows.keep_bodies(bodies), strict=True)}
+    for lease in whole:
+        beside[lease.id] = await _keep_attributes(store, lease, places[lease.id])
 
     def act(word: DeadLetter, entry: Entry) -> Outcome:
         entry.attempts += word.counted
@@ -153,6 +150,23 @@ async def dead_letter(store: Store, batch: Sequence[DeadLetter]) -> list[Settlem
 
     await _tell(store, leases, outcomes, say)
     return [Settlement(outcome) for outcome in outcomes]
+
+
+async def _held(store: Store, leases: Sequence[Lease]) -> list[Lease]:
+    """Which of these are held, by what was written here last where that is known.
+
+    If one is not any more, nothing names what is kept for it.
+    """
+    entries = {lease.id: store.rows.last_written(ENTRY, entry_place(lease.id)) for lease in leases}
+    doubted = [lease for lease in leases if not _is_under(entries[lease.id], lease)]
+    if doubted:
+        found = await store.rows.get(ENTRY, [entry_place(lease.id) for lease in doubted])
+        entries |= {lease.id: entry for lease, entry in zip(doubted, found, strict=True)}
+    return [lease for lease in leases if _is_under(entries[lease.id], lease)]
+
+
+def _is_under(entry: Entry | None, lease: Lease) -> bool:
+    return entry is not None and entry.is_held_under(lease)
 
 
 async def _keep_attributes(store: Store, lease: Lease, place: int) -> int:

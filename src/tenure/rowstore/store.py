@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 
 from tenure.clock import Clock
 from tenure.delivery_queue import DeliveryQueue, EventLog, PhysicalQueue
+from tenure.errors import StoreMissing
 from tenure.rowstore.act_log import RowStoreActLog
 from tenure.rowstore.board import RowStoreBoard
 from tenure.rowstore.journal import RowStoreJournal
@@ -33,8 +34,8 @@ _FOR_EVER = 1e9
 
 #: Makes the queue and the table of one store; both belong to one event loop.
 Connect = Callable[[], tuple[DeliveryQueue, Table]]
-#: Looks at a table that was just opened; raises where nothing must work with it.
-Check = Callable[[RowChanges], Awaitable[None]]
+#: Looks at a table that was just opened (None: it is not there); raises where nothing must work with it.
+Check = Callable[[RowChanges | None], Awaitable[None]]
 
 
 class Store:
@@ -96,9 +97,11 @@ class Store:
             try:
                 await self.queue.open()
                 await self.table.open()
-            except BaseException:
+            except BaseException as error:
                 self._opened = 0
                 await self.queue.close()
+                if isinstance(error, StoreMissing) and self._check is not None:
+                    await self._check(None)
                 raise
             if self._check is not None:
                 try:

@@ -4,7 +4,7 @@ import pytest
 
 from tenure import envelope
 from tenure.adapters.sqlite import judged
-from tenure.message import MessageState, Outgoing
+from tenure.message import Message, MessageState, Outgoing
 from tenure.settlement import Ack, GiveBack, Outcome
 
 from .place import Place, message

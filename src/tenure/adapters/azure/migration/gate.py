@@ -10,7 +10,7 @@ from contextlib import AbstractAsyncContextManager
 from tenure.adapters.azure.migration import progress, standing
 from tenure.adapters.azure.migration.earlier import EarlierTables
 from tenure.adapters.azure.migration.progress import CARRYING, NOTHING, Progress
-from tenure.errors import NotMigrated, StoreMissing
+from tenure.errors import NotMigrated
 from tenure.rowstore.row_changes import RowChanges
 
 #: Opens the tables of earlier versions. None: there are none.
@@ -27,18 +27,17 @@ class Gate:
         self._may_write = may_write
         self._is_open = False
 
-    async def check(self, rows: RowChanges) -> None:
-        """Raise `NotMigrated` unless all is carried, or there is nothing to carry."""
+    async def check(self, rows: RowChanges | None) -> None:
+        """Raise `NotMigrated` unless all is carried, or there is nothing to carry. No rows: there is no table yet."""
         if self._is_open:
             return
-        try:
-            known = await progress.read(rows)
-        except StoreMissing:
-            # Of the two tables the earlier one may be there: that is what people must be told first.
-            await self._look(rows, may_write=False)
-            raise
+        known = None if rows is None else await progress.read(rows)
         if known is None:
-            await self._look(rows, may_write=self._may_write)
+            await self._look()
+            if rows is None:
+                return
+            if self._may_write:
+                await progress.write(rows, Progress(NOTHING))
         elif known.state == CARRYING:
             raise NotMigrated(
                 f"{self._place}: what an earlier version kept is carried over only in part; nothing was started. Run "
@@ -46,13 +45,11 @@ class Gate:
             )
         self._is_open = True
 
-    async def _look(self, rows: RowChanges, *, may_write: bool) -> None:
+    async def _look(self) -> None:
         async with self._open() as tables:
             if tables is not None and await tables.has_anything():
-                found = await standing.unfinished(tables, rows.now(), most=standing.BRIEF)
+                found = await standing.unfinished(tables, tables.now(), most=standing.BRIEF)
                 raise NotMigrated(refusal(self._place, standing.told(found)))
-        if may_write:
-            await progress.write(rows, Progress(NOTHING))
 
 
 def refusal(place: str, unfinished: str) -> str:

@@ -1,6 +1,6 @@
 """Carrying messages: dead letters with their bytes, cancelled and completed ones, keys.
 
-A batch at a time. First what an entry names (a body, a line in the index, a large result), then the claims of keys, then
+A batch at a time. First what an entry names (a body, a line in the index, a result), then the claims of keys, then
 the entries; each is inserted where there is none. So whoever ends in between leaves at most a copy of something that
 nothing names yet, and the repeated batch writes what is missing.
 """

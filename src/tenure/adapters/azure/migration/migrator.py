@@ -118,7 +118,7 @@ class AzureMigrator:
             if await store.board.take_turn(_TURN, self._token, _TURN_SECONDS):
                 return
             await asyncio.sleep(_LOOK_SECONDS)
-        raise NotMigrated(f"{self._place}: another `tenure migrate store` is at work here; this one stopped. Wait for it")
+        raise NotMigrated(f"{self._place}: another `tenure migrate store` is running; this one stopped. Wait for it")
 
     def _told(
         self, outcome: str, carried: Carried, *, dry_run: bool, unfinished: Unfinished | None = None

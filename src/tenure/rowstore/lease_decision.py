@@ -22,6 +22,7 @@ from tenure.rowstore.seen_copy import SeenCopy, lease_of
 from tenure.rowstore.sending import sent_row
 from tenure.rowstore.store import Store
 from tenure.rowstore.traits import SLACK
+from tenure.table import Write
 
 #: What is due within this is due.
 _EARLY = 1e-3
@@ -44,20 +45,27 @@ class Decision(msgspec.Struct, frozen=True):
     bury: int = 0
 
 
-async def decide_all(store: Store, request: LeaseRequest, seen: list[SeenCopy]) -> list[Decision]:
-    """Decide for each copy, by its entry. What is overdue is returned first, as a sweep would."""
-    decided = await _decide_all(store, request, seen)
+async def decide_all(
+    store: Store, request: LeaseRequest, seen: list[SeenCopy], beside: list[Write] | None = None
+) -> list[Decision]:
+    """Decide for each copy, by its entry. What is overdue is returned first, as a sweep would.
+
+    `beside` goes out with what is written first (`RowChanges.change`).
+    """
+    decided = await _decide_all(store, request, seen, beside)
     lapsed = [number for number, one in enumerate(decided) if one.lapsed]
     if lapsed:
         again = [seen[number] for number in lapsed]
         await returning.return_met(store, [one.id for one in again])
-        for number, one in zip(lapsed, await _decide_all(store, request, again), strict=True):
+        for number, one in zip(lapsed, await _decide_all(store, request, again, beside), strict=True):
             # Still overdue: everybody is given a window after an outage.
             decided[number] = Decision(hide=SLACK) if one.lapsed else one
     return decided
 
 
-async def _decide_all(store: Store, request: LeaseRequest, seen: list[SeenCopy]) -> list[Decision]:
+async def _decide_all(
+    store: Store, request: LeaseRequest, seen: list[SeenCopy], beside: list[Write] | None
+) -> list[Decision]:
     before = store.clock.monotonic()
 
     def decide(number: int, entry: Entry | None) -> Change[Decision]:
@@ -65,7 +73,8 @@ async def _decide_all(store: Store, request: LeaseRequest, seen: list[SeenCopy])
 
     sent = [sent_row(store, one.copy, one.message) for one in seen]
     guesses = {row.place: row for row in sent if row is not None}
-    return await store.rows.change(ENTRY, [entry_place(one.id) for one in seen], decide, guesses=guesses)
+    places = [entry_place(one.id) for one in seen]
+    return await store.rows.change(ENTRY, places, decide, guesses=guesses, beside=beside)
 
 
 def _decide(  # noqa: C901, PLR0911 - a table of them

@@ -97,7 +97,10 @@ class RowStoreLedger:
         _refuse(await self._roster.banned({batch[number].owner for number in asked}), batch)
 
         def decide(at: int, claim: Claim | None) -> Change[_Decided | None]:
-            return Change(None) if claim is not None else self._claim_key(batch[asked[at]], None, frozenset())
+            if claim is not None:
+                return Change(None)
+            made = self._claim_key(batch[asked[at]], None, frozenset())
+            return Change(made.answer, made.to, forget_at=made.forget_at)
 
         said = await self._rows.change(
             CLAIM, [claim_place(batch[number].scope) for number in asked], decide, are_new=True

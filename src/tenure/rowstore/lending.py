@@ -73,9 +73,8 @@ async def _lend_all(store: Store, request: LeaseRequest, copies: list[ReceivedCo
     """Meet copies with the state; what is lent of them."""
     copies, behind = heads_of_groups(copies)
     seen = [SeenCopy.of(copy, store.queue.traits.id_prefix) for copy in copies]
-    noted = lease_batches.note(store, request, [one.id for one in seen], _shortest(store, request, seen))
     store.memory.offer(request.request_id, {one.id: one for one in seen})
-    decided = await _both(decide_all(store, request, seen), noted)
+    decided = await _decide(store, request, seen)
     leases = [one.lease for one in decided if one.lease is not None]
     store.memory.add(
         leases, request.request_id, frozenset(one.lease.id for one in decided if one.lease and one.is_sealed)
@@ -88,6 +87,18 @@ async def _lend_all(store: Store, request: LeaseRequest, copies: list[ReceivedCo
     leases = await _hide_longer(store, seen, decided)
     await queue_list.note(store, list(dict.fromkeys(lease.queue for lease in leases)))
     return leases
+
+
+async def _decide(store: Store, request: LeaseRequest, seen: list[SeenCopy]) -> list[Decision]:
+    """Decide for each copy; what is about to be lent is written down in the same step, or at the same time."""
+    ids, seconds = [one.id for one in seen], _shortest(store, request, seen)
+    beside = lease_batches.first_note(store, request, ids, seconds)
+    if not beside:
+        return await _both(decide_all(store, request, seen), lease_batches.note(store, request, ids, seconds))
+    decided = await decide_all(store, request, seen, beside)
+    if beside and any(one.lease is not None for one in decided):  # this call was made before: its row is there
+        await lease_batches.note(store, request, ids, seconds)
+    return decided
 
 
 async def _both(act: Coroutine[Any, Any, T], beside: Coroutine[Any, Any, None]) -> T:

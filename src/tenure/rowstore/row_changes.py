@@ -167,12 +167,14 @@ class RowChanges:
         are_new: bool = False,
         guesses: Mapping[RowKey, Row] | None = None,
         versions: dict[int, str] | None = None,
+        beside: list[Write] | None = None,
     ) -> list[A]:
         """Decide about each row, by its number in `places`. Of a place that stands there twice, the first goes first.
 
         `are_new`: the rows are probably not there. That, and what was written here a moment ago, saves a reading;
         if it was wrong, the write is refused, and it is decided anew. So it is with `guesses`, what others wrote last.
-        `versions` is told the new version of each row that was written.
+        `versions` is told the new version of each row that was written. `beside` are writes that go out with the first
+        ones, in the same request where the table can; those that were carried out are taken off the list.
         """
         answers: dict[int, A] = {}
         left = list(range(len(places)))
@@ -196,7 +198,7 @@ class RowChanges:
                 forget_at = change.forget_at or self._forget_at(change.to, None if row is None else row.text)
                 forget_at = None if forget_at == NEVER else forget_at
                 writes.append((number, change.answer, Write(places[number], text, expected, forget_at)))
-            done = await self._write([write for _, _, write in writes], looks) if writes else []
+            done = await self._write_with([write for _, _, write in writes], beside, looks) if writes else []
             for (number, answer, write), version in zip(writes, done, strict=True):
                 self._remember(write, version)
                 if version is not None:
@@ -211,6 +213,18 @@ class RowChanges:
     def last_written(self, kind: Kind[T], place: RowKey) -> T | None:
         """What was written here last, of a message that is lent; others may have changed it since."""
         return kind.read(self._wrote.get(place))
+
+    async def _write_with(
+        self, writes: list[Write], beside: list[Write] | None, looks: Iterator[int]
+    ) -> list[str | None]:
+        """As `_write`; what is written beside is taken off its list."""
+        if not beside:
+            return await self._write(writes, looks)
+        more = list(beside)
+        done = await self._write([*writes, *more], looks)
+        told = done[len(writes) :]
+        beside[:] = [write for write, version in zip(more, told, strict=True) if version is None]
+        return done[: len(writes)]
 
     async def _write(self, writes: list[Write], looks: Iterator[int]) -> list[str | None]:
         """The new version of each that was carried out. Looks where no answer came; if that fails, nothing is known."""

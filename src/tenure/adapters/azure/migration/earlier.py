@@ -141,7 +141,7 @@ class EarlierTables:
             yield row
 
 
-class _Earlier(Options):
+class _Earlier(Options, frozen=True, kw_only=True):
     """The options, with the table that earlier versions used."""
 
     @property

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable
 import msgspec
 
 from tenure.owner import Member, Owner, retired
-from tenure.rowstore.row_changes import Change, Kind, RowChanges
+from tenure.rowstore.row_changes import ROSTER, Change, Kind, RowChanges
 from tenure.rules.presence import joined_after
 from tenure.table import Row, RowKey, Write
 
@@ -93,7 +93,7 @@ class RowStoreRoster:
         await self._rows.change_one(LISTED, _place(owner.id), decide)
 
     async def members(self) -> list[Member]:
-        rows = await self._rows.table.page("roster", limit=_MANY)
+        rows = await self._rows.table.page(ROSTER, limit=_MANY)
         now = self._rows.now()
         found = [_member(row, listed, now) for row in rows if (listed := LISTED.read(row)) is not None]
         return sorted(found, key=lambda member: (member.joined, member.owner.id))
@@ -173,7 +173,7 @@ def _member(row: Row, listed: Listed, now: float) -> Member:
 
 
 def _place(owner: str) -> RowKey:
-    return RowKey("roster", owner)
+    return RowKey(ROSTER, owner)
 
 
 def _place_of_banned(owner: str) -> RowKey:

@@ -55,6 +55,8 @@ _encode = msgspec.json.Encoder().encode
 _DEAD = '"state":"dead"'
 _REDRIVING = '"is_redriving":true'
 _LEASED = '"state":"leased"'
+#: The part with a row for each worker, which nearly only the worker itself writes.
+ROSTER = "roster"
 #: How a claim of a key says that it is run.
 _RUNNING = '"state":"running"'
 _DONE = '"state":"done"'
@@ -256,10 +258,10 @@ class RowChanges:
         return [thought[place] if place in thought else found.get(place) for place in places]
 
     def _remember(self, write: Write, version: str | None) -> None:
-        """Keep what was just written about a message that is lent, or a key that is run: its holder speaks next."""
+        """Keep what was just written about a message that is lent, a key that is run or a worker: it speaks next."""
         self._wrote.pop(write.place, None)
         text = write.text
-        if version is not None and text is not None and _is_at_work(text):
+        if version is not None and text is not None and (write.place.part == ROSTER or _is_at_work(text)):
             self._wrote[write.place] = Row(write.place, text, None if version == text else version)
             if len(self._wrote) > _REMEMBERED:
                 self._wrote.popitem(last=False)

@@ -38,7 +38,7 @@ def url_of(name: str) -> str:
 def clients() -> tuple[Any, Any]:
     """SQS and DynamoDB as others see them."""
     end = shared_aws("ministack").url
-    return tuple(boto3.client(kind, region_name="eu-west-1", endpoint_url=end) for kind in ("sqs", "dynamodb"))  # type: ignore[return-value]
+    return tuple(boto3.client(kind, region_name="eu-west-1", endpoint_url=end) for kind in ("sqs", "dynamodb"))
 
 
 async def leave_behind(app: Tenure) -> dict[str, str]:

@@ -9,6 +9,7 @@ from urllib.parse import urlsplit
 
 import msgspec
 import pytest
+from azure.data.tables import UpdateMode
 from tests.adapters.azure.earlier_data import (
     LARGE,
     QUEUE,
@@ -71,7 +72,7 @@ class House:
         table = table_of(self.server, self.prefix)
         (row,) = table.query_entities(f"RowKey eq '{key}'")
         change(row)
-        table.upsert_entity(row, mode="replace")
+        table.upsert_entity(row, mode=UpdateMode.REPLACE)
 
     def migrator(self, *, end_after: float = float("inf"), later: float = 0.0) -> Any:
         """One that ends when it wants to make one call more, and lives in a later time."""
@@ -228,14 +229,10 @@ async def test_a_worker_that_still_runs_stops_it() -> None:
     house = House()
     app = earlier_app(house.url("azure"))
     async with app, app.worker(name="old"):
-        await leave_a_pause(app)
+        await app.operate.pause("q", must_exist=False)
         with pytest.raises(NotMigrated, match="the running workers old/"):
             await house.migrate()
     assert (await house.migrate()).outcome == "carried"
-
-
-async def leave_a_pause(app: Tenure) -> None:
-    assert await app.operate.pause("q", must_exist=False)
 
 
 async def test_a_dry_run_counts_and_makes_nothing(house: House) -> None:

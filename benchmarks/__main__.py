@@ -1,7 +1,7 @@
 """`make bench`: measure, print the tables with the ratios, write benchmarks/results.json; exit 1 if a bar is missed.
 
     python -m benchmarks [sqlite] [redis] [sqs] [azure] [server] [dashboard] [timing] [simulate] [audit] [webhooks]
-                         [clients] [monitoring] [--quick]
+                         [clients] [monitoring] [cost] [--quick]
 
 Without a name, every part. Ratios are taken within one run, from interleaved rounds. `--quick` leaves out the backlog
 of a million and what takes minutes. A part is the folder of its name: `sqs_part/claims.py` measures it.

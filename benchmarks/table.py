@@ -18,7 +18,7 @@ from benchmarks.interval import Interval
 
 #: In the order of the file.
 PARTS = ("sqlite", "redis", "sqs", "azure", "server", "dashboard", "timing", "simulate", "audit", "webhooks", "clients",
-         "monitoring")  # fmt: skip
+         "monitoring", "cost")  # fmt: skip
 RESULTS = Path(__file__).parent / "results.json"
 
 

@@ -1,8 +1,8 @@
 """The part on cost: what each step of a message's life asks of the clouds. Called by `make bench`.
 
-On Azure both cores carry the same load, and the shared one must not cost more; on SQS the figures are for comparison
-On Azure both cores carry the same load, and the shared one must not cost more; on SQS the figures are to be compared
-counts more for each message where a machine is slow: dollars and transactions have a tolerance of 5 %.
+On Azure both cores carry the same load, and the shared one must not cost more; on SQS the figures are there for a look
+beside those of an earlier state (`compare.py`). Azurite and ministack answer. What happens once a second counts more
+for each message where a machine is slow, so a step has a tolerance of 5 %.
 """
 
 import os

@@ -1117,6 +1117,7 @@ export interface Login {
 export interface MemberResult {
   /** The message's id. */
   id: string;
+  /** `completed`, `dead`, `cancelled` or `unfinished`. */
   state: MemberState;
   /** What its handler returned, as JSON. Null: nothing, or it is not completed, or that is too large to be copied. */
   result?: unknown;

@@ -82,7 +82,20 @@ async def test_every_route_answers_as_it_is_described(
             for route in ROUTES
             if not (route.path.startswith(_ELSEWHERE) or route.media_type == "text/event-stream")
         }
+        await _look_at_a_group(calls)
         assert calls.seen == own
+
+
+async def _look_at_a_group(calls: Calls) -> None:
+    app = calls.served.app
+    call = app.tasks["resize"].bind("a.png").having(delay=3600)
+    await app.group([call, call], then=app.tasks["resize"].bind("b.png"), id="album")
+    found = await calls.get("/groups/album")
+    assert (found["id"].endswith("grp_album"), found["state"], found["total"]) == (True, "running", 2)
+    members = await calls.get("/groups/album/members?limit=1")
+    assert ([one["state"] for one in members["members"]], members["more"]) == (["unfinished"], True)
+    assert (await calls.post("/groups/album/cancel"))["cancelled"] is True
+    assert (await calls.post("/groups/album/cancel"))["cancelled"] is False
 
 
 async def _look(calls: Calls, ids: dict[str, str]) -> None:

@@ -31,6 +31,7 @@ STEPS = {
 
 
 async def _steps(harness: Harness) -> list[Event]:
+    await asyncio.sleep(1.0)  # events go to the journal together, within half a second
     return [one.event for one in await harness.state.journal.read() if one.event.kind in STEPS]
 
 

@@ -1,5 +1,6 @@
 """What a table was made on: machine, date, load and versions. Figures without these say nothing."""
 
+import importlib.metadata
 import os
 import platform
 from datetime import UTC, datetime
@@ -24,8 +25,16 @@ def describe(folder: Path) -> dict[str, str]:
         "machine": f"{os.cpu_count()} cores, {_processor()}, {platform.system()} {platform.machine()}",
         "load average at the start": f"{one:.1f} (1 min), {five:.1f} (5 min)",
         "Python": platform.python_version(),
+        "uvloop, for Tenure's workers": _version("uvloop"),
         "server": f"Valkey {version.strip()}",
     }
+
+
+def _version(package: str) -> str:
+    try:
+        return importlib.metadata.version(package)
+    except importlib.metadata.PackageNotFoundError:
+        return "not installed"
 
 
 def _processor() -> str:

@@ -102,8 +102,8 @@ class Sends:
         named = _canvas_name(file, node)
         if named == "chord" or (isinstance(node, ast.Call) and _canvas_name(file, node.func) == "chord"):
             return Rewritten(
-                why_not="a chord has no equal here: let each part count itself in your database (ctx.once), and the "
-                "last one submit what follows"
+                why_not="a chord: write app.group_sync([…], then=…); what follows takes a GroupResult, whose "
+                "values(int) are the results"
             )
         if named == "group":
             return self._group(file, node, inside=inside, text=text)

@@ -110,7 +110,8 @@ def _tell(ported: Ported, output: str | None) -> None:
     parts += [f"{plural(len(ported.sends), 'call')} to change elsewhere"] if ported.sends else []
     parts += [f"{plural(by_hand, 'part')} to write by hand"] if by_hand else []
     where = "Written to " + one_line(Path(output).as_posix()) if output else "Nothing was written"
-    say_line(f"{', '.join(parts)}, from {plural(ported.files, 'file')}. {where}.", err=True)
+    say_line(f"{plural(ported.files, 'file')}: {', '.join(parts)}.", err=True)
+    say_line(f"{where}.", err=True)
 
 
 def _rows(ported: Ported) -> Iterator[tuple[str, str, str]]:

@@ -26,7 +26,7 @@ class WorkerSettings:
     functions = (noop, run)
     redis_settings = _SETTINGS
     max_jobs = work.SLOTS
-    keep_result = 0
+    keep_result = 3600 if work.IS_SAFE else 0  # an id is known again while its result is kept
     poll_delay = 0.1 if work.IS_SAFE else 0.001
     log_results = False
     # Its claim on a job outlives a killed worker by the timeout and ten seconds.

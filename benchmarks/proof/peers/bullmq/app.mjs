@@ -9,7 +9,8 @@ const port = Number(process.env.PROOF_PORT);
 const lease = Number(process.env.PROOF_LEASE ?? 5) * 1000;
 const connection = { host: "127.0.0.1", port, maxRetriesPerRequest: null };
 const trace = openSync(process.env.PROOF_TRACE ?? "/dev/null", "a");
-const ended = { removeOnComplete: true, removeOnFail: false, attempts: 5 };
+// An id is known again while its job is kept.
+const ended = { removeOnComplete: { age: 3600 }, removeOnFail: false, attempts: 5 };
 
 const write = (line) => writeSync(trace, JSON.stringify({ ...line, pid: process.pid, at: Number(process.hrtime.bigint()) / 1e9 }) + "\n");
 

@@ -30,9 +30,7 @@ def _fill(count: int) -> None:
 
 def _send(messages: list[tuple[str, str, float]]) -> None:
     jobs = [
-        Queue.prepare_data(
-            "app.run", args=message, job_id=message[0], result_ttl=0, timeout=int(work.LEASE), retry=Retry(max=_TRIES)
-        )
+        Queue.prepare_data("app.run", args=message, job_id=message[0], timeout=int(work.LEASE), retry=Retry(max=_TRIES))
         for message in messages
     ]
     _queue().enqueue_many(jobs)

@@ -37,7 +37,7 @@ async def _fill(count: int) -> None:
 async def _send(messages: list[tuple[str, str, float]]) -> None:
     await queue.connect()
     for id, kind, seconds in messages:
-        options = {"key": id, "timeout": int(work.LEASE), "retries": 5, "ttl": -1}
+        options = {"key": id, "timeout": int(work.LEASE), "retries": 5}
         await queue.enqueue("run", id=id, kind=kind, seconds=seconds, **options)
     await queue.disconnect()
 

@@ -18,7 +18,7 @@ async def noop() -> None:
     work.noop()
 
 
-@worker.task(ttl=0, silent=True, max_tries=5)
+@worker.task(silent=True, max_tries=5)
 async def run(id: str, kind: str, seconds: float) -> None:
     """Take its time."""
     await work.work_async(id, kind, seconds)

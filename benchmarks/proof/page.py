@@ -50,10 +50,10 @@ def insert(text: str, document: dict[str, Any]) -> str:
 
 def markdown(document: dict[str, Any]) -> str:
     """The tables, how each contender was set up, and what it was measured on."""
-    lines = []
+    lines = [_BUSY[document["kind"]], ""] if document.get("busy") else []
     for title, head, rows in _tables(document):
         lines += [f"**{title}**", "", _line(head), _line(["---"] + ["---:"] * (len(head) - 1)), *map(_line, rows), ""]
-    lines += [f"- {note}" for note in _notes(document)]
+    lines += [f"- {note}" for note in _notes(document | {"busy": False})]
     told = "; ".join(f"{name}: {value}" for name, value in document["machine"].items())
     lines += ["", f"Made by `{document['command']}`. {told[0].upper()}{told[1:]}.", ""]
     return "\n".join(lines)

@@ -13,6 +13,8 @@ import time
 from typing import Any
 
 from benchmarks.tasks import app, latencies
+from tenure.runtime import event_loop
+from tenure.runtime.garbage import collect_rarely
 from tenure.runtime.worker import Worker
 
 #: How often a drain is looked at, over its whole length.
@@ -91,4 +93,5 @@ async def _main(what: str, *amounts: str) -> None:
 
 
 if __name__ == "__main__":
-    asyncio.run(_main(*sys.argv[1:]))
+    collect_rarely()
+    event_loop.run(_main(*sys.argv[1:]), app.settings.loop)  # both as `tenure worker` does

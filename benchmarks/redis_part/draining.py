@@ -6,6 +6,8 @@ import sys
 import time
 from typing import Any
 
+import psutil  # type: ignore[import-untyped]
+
 from benchmarks import driving
 from benchmarks.redis_part.server import Local
 
@@ -62,8 +64,8 @@ def drain(server: Local, count: int) -> dict[str, Any]:
     }
 
 
-def share(server: Local, count: int, processes: int) -> float:
-    """Messages a second of `tenure worker --processes N`, while all of them are at work."""
+def share(server: Local, count: int, processes: int) -> dict[str, float]:
+    """`tenure worker --processes N` while all of them are at work: messages a second, and the CPU of each message."""
     server.empty()
     driving.load(server.url, count)
     command = [sys.executable, "-m", "tenure", "worker", "benchmarks.tasks:app", "--concurrency", "100"]
@@ -71,11 +73,26 @@ def share(server: Local, count: int, processes: int) -> float:
         [*command, "--processes", str(processes)], env=driving.environment(server.url), stderr=subprocess.DEVNULL
     ) as parent:
         try:
-            first = _until_left(server, count * FROM)
-            last = _until_left(server, count * UNTIL)
+            first = (*_until_left(server, count * FROM), _tree_cpu(parent.pid))
+            last = (*_until_left(server, count * UNTIL), _tree_cpu(parent.pid))
         finally:
             parent.send_signal(signal.SIGTERM)
-    return (first[0] - last[0]) / (last[1] - first[1])
+    done = first[0] - last[0]
+    return {"rate": done / (last[1] - first[1]), "cpu_us": (last[2] - first[2]) / done * 1e6}
+
+
+def kind_cpu(server: Local, kind: str, count: int) -> float:
+    """Microseconds of CPU, worker and server, for each message of a kind (`kinds_worker.py`)."""
+    server.empty()
+    answer = driving.last_line(driving.run("benchmarks.kinds_worker", kind, count, env=driving.environment(server.url)))
+    return float(answer["cpu"] + answer["redis_cpu"]) / count * 1e6
+
+
+def _tree_cpu(pid: int) -> float:
+    """Seconds of CPU that a process and those below it have used."""
+    parent = psutil.Process(pid)
+    times = [one.cpu_times() for one in (parent, *parent.children(recursive=True))]
+    return sum(float(one.user + one.system) for one in times)
 
 
 def _until_left(server: Local, count: float) -> tuple[int, float]:

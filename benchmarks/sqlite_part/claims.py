@@ -4,9 +4,9 @@ from statistics import median
 
 from rich.console import Console
 
+from benchmarks.kinds_worker import KINDS
 from benchmarks.sqlite_part import looking, queues
 from benchmarks.sqlite_part import measure as take
-from benchmarks.sqlite_part.kinds_worker import KINDS
 from benchmarks.table import Table
 
 REPEATS = 5

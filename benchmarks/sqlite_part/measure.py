@@ -104,9 +104,7 @@ def inserting(count: int) -> float:
 def worker_cpu(kind: str, count: int) -> float:
     """Microseconds of CPU that a worker takes for each message of a kind (`kinds_worker.py`)."""
     with address() as url:
-        answer = driving.last_line(
-            driving.run("benchmarks.sqlite_part.kinds_worker", kind, count, env=driving.environment(url))
-        )
+        answer = driving.last_line(driving.run("benchmarks.kinds_worker", kind, count, env=driving.environment(url)))
     return float(answer["cpu"]) / count * 1e6
 
 

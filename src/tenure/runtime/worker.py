@@ -32,7 +32,7 @@ from tenure.notice import Post, PostKind
 from tenure.owner import Owner
 from tenure.probe import SYSTEM_PROBE, Probe
 from tenure.runtime.background.blob_gc import BlobCollector
-from tenure.runtime.background.bus import Bus
+from tenure.runtime.background.bus import BESIDE_GATHER_SECONDS, GATHER_SECONDS, Bus
 from tenure.runtime.background.membership import Membership
 from tenure.runtime.background.scheduler import Scheduler
 from tenure.runtime.background.side_thread import cancel
@@ -145,7 +145,9 @@ class Worker:
         self.findings: tuple[Finding, ...] = ()
         #: Set by the child of a supervisor, before `start`.
         self.supervisor_link: SupervisorLink | None = None
-        self._bus = Bus(state.journal, sinks)
+        self._bus = Bus(
+            state.journal, sinks, gather_seconds=BESIDE_GATHER_SECONDS if broker.traits.works_beside else GATHER_SECONDS
+        )
         self._slots = Slots(options.concurrency)
         self._membership = Membership(broker, state.roster, clock, self._bus.publish, options, tasks=tasks, probe=probe)
         self._stop_asked = asyncio.Event()

@@ -13,6 +13,7 @@ import resource
 import sys
 import threading
 import time
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -37,9 +38,10 @@ def main() -> None:
     logging.disable()  # pypdf reports every oddity of a file
     sys.setrecursionlimit(2_000)
     data = sys.stdin.buffer.read()
-    # Not before the file is read. macOS has no such limit: there the time alone is limited.
+    # On top of what the process and the file take already. macOS has no such limit: there the time alone is limited.
     with contextlib.suppress(ValueError, OSError):
-        resource.setrlimit(resource.RLIMIT_AS, (limits.memory, limits.memory))
+        most = _address_space() + limits.memory
+        resource.setrlimit(resource.RLIMIT_AS, (most, most))
     resource.setrlimit(resource.RLIMIT_CPU, (int(limits.seconds) + 1, int(limits.seconds) + 2))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     try:
@@ -51,6 +53,13 @@ def main() -> None:
     except RecursionError:
         _say("unreadable", f"{name} is nested too deeply. It was not indexed")
     _say("end")
+
+
+def _address_space() -> int:
+    """Bytes that this process has reserved, which is what the limit counts. 0: not known here."""
+    with contextlib.suppress(OSError):
+        return int(Path("/proc/self/statm").read_text(encoding="ascii").split()[0]) * resource.getpagesize()
+    return 0
 
 
 def _end_with(parent: int) -> None:

@@ -20,6 +20,7 @@ from tenure.groups.ended_log import Contended, EndedLog, Entry
 from tenure.groups.ending import Ending
 from tenure.groups.header import Header, Headers
 from tenure.rules.group_id import place_of
+from tenure.text.plural import plural
 from tenure.verdict import Reason
 from tenure.webhooks.target_kind import NOTHING, Made
 from tenure.webhooks.window import TakenOver
@@ -63,7 +64,7 @@ class GroupKind:
     async def _enter(self, group: str, endings: Sequence[Announcement]) -> None:
         known = await self._find(group)
         if known is None:
-            logger.info("%d members of group %s ended, which was forgotten", len(endings), group)
+            logger.info("group %s was forgotten; %s of it ended since", group, plural(len(endings), "member"))
             return
         if known.header.closed_at is not None:
             return

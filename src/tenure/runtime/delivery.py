@@ -65,7 +65,7 @@ class Delivery(Owned):
 
     __slots__ = (
         "beats", "cancelled_by", "ending", "finished", "first_beat", "handoffs", "lease_lost", "left",
-        "progress", "runner", "size", "started", "taken_early", "task", "thread", "thread_id", "verdict",
+        "progress", "runner", "size", "started", "taken_early", "task", "thread", "thread_id", "verdict", "with_group",
     )  # fmt: skip
 
     def __init__(
@@ -101,6 +101,9 @@ class Delivery(Owned):
         # Written by `path/context_link.py`.
         #: What its handler handed on.
         self.handoffs: list[Outgoing] = []
+        # Written by `path/group_fetch.py`.
+        #: The message with the results of the group that it follows.
+        self.with_group: Message | None = None
         # Written by `path/progress.py`.
         #: What its handler said last, and when, on the monotonic clock.
         self.progress: tuple[Progress, float] | None = None
@@ -116,6 +119,11 @@ class Delivery(Owned):
         # Written by `path/cancels.py`.
         #: Who cancelled it while we held it. Empty: not known by whom. None: not cancelled, as far as is known.
         self.cancelled_by: str | None = None
+
+    @property
+    def whole(self) -> Message | None:
+        """The message with its body, and with the results of its group."""
+        return self.with_group or self.fetched or self.message
 
     @property
     def attempt(self) -> int:

@@ -33,6 +33,7 @@ from tenure.event import Event
 from tenure.examination import Examination
 from tenure.message import Message
 from tenure.retry import RetryPolicy
+from tenure.text.plural import plural
 
 T = TypeVar("T")
 
@@ -188,7 +189,7 @@ class AzureQueue:
         if failed and (len(failed) == len(told) or not all(isinstance(one, BrokerUnavailable) for one in failed)):
             raise failed[0]
         if failed:
-            logger.warning("%d of %d messages could not be hidden: %s", len(failed), len(told), failed[0])
+            logger.warning("could not hide %d of %s: %s", len(failed), plural(len(told), "message"), failed[0])
         return [None if isinstance(one, BaseException) else one for one in told]
 
     async def _hide(self, one: CopyReceipt) -> str | None:

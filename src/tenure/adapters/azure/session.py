@@ -2,7 +2,7 @@
 
 What the account let us do before (a queue answered, a key was taken) and refuses now is an outage: a worker goes on and
 tries again. What it refused from the beginning is a mistake. Which of the two it is, all sessions of a process share
-(`Heard`), and with it the time of the account. Used by `queue.py`, `table.py`, `processed_log.py` and `posting.py`.
+(`Heard`), and with it the time of the account. Used by `queue.py`, `table.py`, `log.py` and `posting.py`.
 """
 
 import asyncio

@@ -26,7 +26,7 @@ _AWAY_SECONDS = 5.0
 
 
 def has_group(message: Message) -> bool:
-    """Whether a message waits for the results of a group. Asks nobody."""
+    """Whether a message waits for the results of a group. Asks no store."""
     return GROUP_HEADER in message.headers
 
 
@@ -41,7 +41,7 @@ class GroupFetch:
     async def bring(self, delivery: Delivery, message: Message) -> Dead | Returned | None:
         """None: `delivery.whole` has the results. A verdict: they cannot be read."""
         try:
-            delivery.fetched = await self._reading.fill(message)
+            delivery.with_group = await self._reading.fill(message)
         except GroupGone as error:
             return Dead(Reason("group_gone", f"the results of group {error} were forgotten; run its calls again"))
         except (msgspec.MsgspecError, KeyError) as error:

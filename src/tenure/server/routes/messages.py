@@ -144,7 +144,7 @@ ROUTES = (
             "progress": None, "history": [{"at": NOW - 60, "how": "dead"}], "body": {"image": "a.png"},
             "kept_payload": None, "raw": None, "message": None, "life": [{"at": NOW - 3600, "what": "sent"}],
             "paused": None, "limit": None,
-            "waits_for_limit": False, "size": None, "usual_seconds": None,
+            "waits_for_limit": False, "size": None, "usual_seconds": None, "group": None,
             "attempt": 3, "unreadable": "", "redacted": False,
         },
         errors=_FOUND,

@@ -16,7 +16,7 @@ from tenure.cli.lazy import ListingGroup
 _TABLE = {
     "list": ("tenure.cli.commands.dead.list:list_", "Show the dead letters and their reasons."),
     "groups": ("tenure.cli.commands.dead.groups:groups", "Show what dead letters died of, the largest group first."),
-    "show": ("tenure.cli.commands.show.command:show", "Show the whole life of one message."),
+    "show": ("tenure.cli.commands.show.command:show", "Show the whole life of one message, or a group."),
     "redrive": ("tenure.cli.commands.dead.acting:redrive", "Send dead letters back to their queue."),
     "edit": ("tenure.cli.commands.dead.resending:edit", "Send a dead letter again with another payload."),
     "move": ("tenure.cli.commands.dead.resending:move", "Send dead letters to another queue."),

@@ -221,6 +221,15 @@ class Tenure(Registry):
         handles = self._portal(lambda: client.submit_many(many, options))
         return [SyncHandle(handle, self._portal) for handle in handles]
 
+    @overload
+    async def group(
+        self, calls: Iterable[Call[Any]], *, id: str | None = None, expires: float | timedelta | None = None
+    ) -> GroupHandle[None]: ...
+    @overload
+    async def group(
+        self, calls: Iterable[Call[Any]], *, then: "Call[R] | Task[..., R]", id: str | None = None,
+        expires: float | timedelta | None = None,
+    ) -> GroupHandle[R]: ...  # fmt: skip
     async def group(
         self,
         calls: Iterable[Call[Any]],
@@ -228,7 +237,7 @@ class Tenure(Registry):
         then: "Call[R] | Task[..., R] | None" = None,
         id: str | None = None,
         expires: float | timedelta | None = None,
-    ) -> GroupHandle[R]:
+    ) -> GroupHandle[Any]:
         """Send many messages, and one more when all of them have ended, however they ended.
 
         Returns a handle once none of it can be lost any more. At most 10,000 calls; `call.having(priority=9)` gives one
@@ -244,6 +253,15 @@ class Tenure(Registry):
         groups = GroupClient(self._client)
         return await groups.submit(_listed(calls), last, read=_reader_of(last), id=id, expires=expires)
 
+    @overload
+    def group_sync(
+        self, calls: Iterable[Call[Any]], *, id: str | None = None, expires: float | timedelta | None = None
+    ) -> SyncGroupHandle[None]: ...
+    @overload
+    def group_sync(
+        self, calls: Iterable[Call[Any]], *, then: "Call[R] | Task[..., R]", id: str | None = None,
+        expires: float | timedelta | None = None,
+    ) -> SyncGroupHandle[R]: ...  # fmt: skip
     def group_sync(
         self,
         calls: Iterable[Call[Any]],
@@ -251,7 +269,7 @@ class Tenure(Registry):
         then: "Call[R] | Task[..., R] | None" = None,
         id: str | None = None,
         expires: float | timedelta | None = None,
-    ) -> SyncGroupHandle[R]:
+    ) -> SyncGroupHandle[Any]:
         """As `group`, from code that is not async; blocks until the group is stored."""
         client, many, last = self._door_for_sync(), _listed(calls), _last_of(then)
         groups = GroupClient(client)

@@ -108,6 +108,20 @@ async def test_stopping_what_never_started_is_nothing(side: Side) -> None:
     await side.stop()
 
 
+async def test_each_job_has_begun_when_the_start_returns() -> None:
+    begun = threading.Event()
+
+    async def job() -> None:
+        time.sleep(0.05)  # noqa: ASYNC251 - the caller would be faster otherwise
+        begun.set()
+        await asyncio.Event().wait()
+
+    side = OwnThread("side")
+    await side.start([job])
+    assert begun.is_set()
+    await side.stop()
+
+
 async def test_a_thread_of_its_own_goes_on_while_the_callers_loop_is_blocked() -> None:
     side, job = OwnThread("side"), Job()
     await side.start([job.run])

@@ -66,7 +66,7 @@ class OwnThread:
         self._ended: asyncio.Future[None] | None = None
 
     async def start(self, jobs: list[Job], around: Around = contextlib.nullcontext) -> None:
-        """Start the thread, and wait until its loop runs."""
+        """Start the thread, and wait until each job has begun."""
         caller = asyncio.get_running_loop()
         started: asyncio.Future[None] = caller.create_future()
         self._ended = caller.create_future()
@@ -90,6 +90,9 @@ class OwnThread:
         self._stop = asyncio.Event()
         async with around():
             tasks = [self._loop.create_task(job()) for job in jobs]
+            # Each has begun before the caller goes on: a handler may keep the GIL from the first message on, and the
+            # watchdog must have looked at the time before that.
+            await asyncio.sleep(0)
             started()
             await self._stop.wait()
             await cancel(tasks)

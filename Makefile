@@ -52,7 +52,7 @@ quick: .venv/.dev ## Run the tests that need no server: memory, SQLite, runtime,
 
 quick: LOOP = quick
 
-test: .venv/.dev .venv/.npm dashboard/node_modules/.made ## Set up and run the tests (10 minutes); with ARGS, one pytest with these, on every server
+test: .venv/.dev .venv/.npm dashboard/node_modules/.made ## Set up and run the tests (20 minutes); with ARGS, one pytest with these, on every server
 	$(if $(ARGS),$(BIN)/python -m pytest $(ARGS),$(run_loop))
 
 test-all: .venv/.dev .venv/.npm dashboard/node_modules/.made ## Run everything: every server, every scenario, every Python 3.11 to 3.14 found here
